@@ -1,0 +1,28 @@
+"""protosieve: the few rows that represent the many, each with a weight, in one pass and fixed memory.
+
+>>> from sklearn.datasets import load_iris
+>>> from protosieve import ProtoStream
+>>> from protosieve.kernels import Gaussian
+>>> X = load_iris().data
+>>> ProtoStream(n_prototypes=20, kernel=Gaussian(width=0.5)).fit(X).result_.residual < 0.05
+True
+"""
+
+from protosieve._prototypes import Certificate, Prototypes, Trace
+from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
+from protosieve.selectors import ProtoBasic, ProtoStream, Streak, load
+
+__all__ = [
+    "Certificate",
+    "InputError",
+    "ParameterError",
+    "ProtoBasic",
+    "ProtoStream",
+    "Prototypes",
+    "ProtosieveError",
+    "ProtosieveWarning",
+    "StateFileError",
+    "Streak",
+    "Trace",
+    "load",
+]

@@ -1,0 +1,110 @@
+"""The result: prototypes, their weights, and how good they are."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel
+
+__all__ = ["Certificate", "Prototypes", "Trace"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a selection is from the best any selection could be, with no unknown constant in it.
+
+    No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``.
+    """
+
+    value: float
+    upper_bound: float
+
+    @property
+    def ratio(self) -> float:
+        """``value / upper_bound``, at most 1: the share of what the kernel sees that the prototypes carry."""
+        return min(self.value / self.upper_bound, 1.0)
+
+    @property
+    def residual(self) -> float:
+        """``1 - ratio``: the squared MMD that is left, as a share of ``|mu|^2``."""
+        return 1.0 - self.ratio
+
+    def __str__(self) -> str:
+        return (
+            f"the prototypes carry {100 * self.ratio:.4g} % of what the kernel sees of the target "
+            f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The objective along the stream: ``objective[i]`` after ``rows_seen[i]`` rows.
+
+    At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
+    """
+
+    rows_seen: NDArray[np.int64]
+    objective: Float64
+
+    def __len__(self) -> int:
+        return len(self.rows_seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """The rows that were kept, the largest weight first. A frozen value: it does not follow the stream.
+
+    Attributes
+    ----------
+    indices : array of int
+        Row numbers in the whole stream, from 0.
+    rows : array of shape (n_kept, d)
+        The rows themselves.
+    weights : array of float64
+        Zero or more; how much of the target each prototype stands for.
+    objective, residual, mmd : float
+        ``l``; relative squared MMD, ``1 - l / (|mu|^2 / 2)``; and MMD. Compare residuals, not objectives: ``l`` differs
+        in the fourth digit where the residual differs tenfold.
+    certificate : Certificate
+        The value against the bound of every possible selection.
+    trace : Trace
+        The objective along the stream.
+    kernel : Kernel
+        With its width as a number.
+    selector, parameters, n_seen, random_state, version
+        How it was made.
+    feature_names : tuple of str, or None
+        The columns, where the input had names.
+    """
+
+    indices: NDArray[np.int64]
+    rows: Array
+    weights: Float64
+    objective: float
+    residual: float
+    mmd: float
+    certificate: Certificate
+    trace: Trace = field(repr=False)
+    kernel: Kernel
+    selector: str
+    parameters: dict[str, Any] = field(repr=False)
+    n_seen: int
+    random_state: object
+    version: str
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.indices, self.rows, self.weights, self.trace.rows_seen, self.trace.objective):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __repr__(self) -> str:
+        return (
+            f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, "
+            f"mmd={self.mmd:.4g}, kernel={self.kernel!r})"
+        )

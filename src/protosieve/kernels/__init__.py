@@ -1,0 +1,24 @@
+"""Similarities between rows.
+
+>>> from protosieve.kernels import Gaussian
+>>> Gaussian(width=5.0)
+Gaussian(width=5.0)
+"""
+
+from protosieve.kernels._base import Kernel, Points
+from protosieve.kernels._function import FunctionKernel, as_kernel
+from protosieve.kernels._gaussian import Gaussian
+from protosieve.kernels._laplacian import Laplacian
+from protosieve.kernels._products import Cosine, Linear, Polynomial
+
+__all__ = [
+    "Cosine",
+    "FunctionKernel",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Points",
+    "Polynomial",
+    "as_kernel",
+]

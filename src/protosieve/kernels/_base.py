@@ -1,0 +1,78 @@
+"""What every kernel is: rows are prepared once, then multiplied block against block."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from protosieve._typing import Array
+from protosieve.errors import InputError
+
+__all__ = ["Kernel", "Points"]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows in the form a kernel multiplies; ``left @ right.T`` of two of them is the kernel's product."""
+
+    left: Array
+
+    @property
+    def right(self) -> Array:
+        return self.left
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, which: slice | Array) -> Self:
+        return type(self)(self.left[which])
+
+    def like(self, left: Array) -> Self:
+        """Other rows, prepared by the same kernel."""
+        return type(self)(left)
+
+
+class Kernel(ABC):
+    """A positive semi-definite similarity ``k(x, y)``, evaluated block against block.
+
+    Calling a kernel, ``kernel(X, Y)``, returns the ``len(X) x len(Y)`` matrix in the rows' dtype: float32 rows
+    give float32 values, float64 rows float64 values. Inside the library rows are `prepare`\\ d once (norms,
+    scaling) and `block` is called many times.
+    """
+
+    def resolve(self, sample: Array, rng: np.random.Generator) -> "Kernel":
+        """The kernel with everything fixed that is to be learnt from rows of the data; by default, itself."""
+        return self
+
+    @abstractmethod
+    def prepare(self, X: Array) -> Points:
+        """Rows in multiplied form, same dtype; O(n d)."""
+
+    @abstractmethod
+    def block(self, A: Points, B: Points) -> Array:
+        """The matrix ``k(a, b)``; O(len(A) len(B) d)."""
+
+    @abstractmethod
+    def diagonal(self, A: Points) -> Array:
+        """``k(a, a)`` for every row, O(n d) at most, without computing a block."""
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """The matrix ``k(x, y)``; ``Y`` defaults to ``X``. O(len(X) len(Y) d) time, the matrix in memory."""
+        A = self.prepare(_rows(X, "X"))
+        B = A if Y is None else self.prepare(_rows(Y, "Y"))
+        if A.left.shape[1] != B.left.shape[1]:
+            raise InputError(
+                f"X has {np.shape(X)[1]} columns and Y has {np.shape(Y)[1]}: a kernel compares rows with the "
+                "same columns"
+            )
+        return self.block(A, B)
+
+
+def _rows(X: Array, name: str) -> Array:
+    rows = np.asarray(X)
+    if rows.dtype != np.float32:
+        rows = rows.astype(np.float64, copy=False)
+    if rows.ndim != 2:
+        raise InputError(f"{name} must have two dimensions, rows and columns; got shape {rows.shape}")
+    return rows

@@ -1,0 +1,61 @@
+"""The Laplacian kernel."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.kernels._base import Kernel, Points
+from protosieve.kernels._width import Width, check_width, cityblock, draw, known_width, median_distance
+
+__all__ = ["Laplacian"]
+
+
+@storable
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """``k(x, y) = exp(-|x - y|_1 / width)``: heavier tails than the Gaussian, a sharper peak.
+
+    Parameters
+    ----------
+    width : float or "median", default "median"
+        The city-block distance at which similarity has fallen to 1/e. ``"median"`` as for `Gaussian`, with
+        city-block distances. scikit-learn's ``laplacian_kernel`` has ``gamma = 1 / width``.
+
+    Notes
+    -----
+    The city-block distance is no matrix product: a block costs len(A) len(B) d absolute differences, computed
+    in float64, some ten times the Gaussian's time. The diagonal is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protosieve.kernels import Laplacian
+    >>> Laplacian(width=2.0)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    width: Width = "median"
+
+    def __post_init__(self) -> None:
+        check_width("Laplacian", self.width)
+
+    def resolve(self, sample: Array, rng: np.random.Generator) -> "Laplacian":
+        if self.width != "median":
+            return self
+        return replace(self, width=median_distance(draw(sample, rng), cityblock))
+
+    def prepare(self, X: Array) -> Points:
+        width = known_width(self.width)
+        return Points(X * X.dtype.type(1 / width))
+
+    def block(self, A: Points, B: Points) -> Array:
+        K = np.asarray(cdist(A.left, B.left, "cityblock"))
+        np.negative(K, out=K)
+        return np.exp(K, out=K).astype(A.left.dtype, copy=False)
+
+    def diagonal(self, A: Points) -> Array:
+        return np.ones(len(A), A.left.dtype)

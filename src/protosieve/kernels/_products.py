@@ -1,0 +1,120 @@
+"""Kernels that are functions of the inner product: Linear, Cosine, Polynomial."""
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.errors import ParameterError
+from protosieve.kernels._base import Kernel, Points
+
+__all__ = ["Cosine", "Linear", "Polynomial"]
+
+
+def _squares(A: Points) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", A.left, A.left))
+
+
+@storable
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """``k(x, y) = <x, y>``: prototypes whose weighted sum matches the mean row.
+
+    It sees nothing but the mean, so at most d rows carry weight, and on centred rows (mean zero) there is
+    nothing to match: use `Gaussian` unless the mean is what you want. A block is one matrix product.
+
+    >>> import numpy as np
+    >>> from protosieve.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def prepare(self, X: Array) -> Points:
+        return Points(X)
+
+    def block(self, A: Points, B: Points) -> Array:
+        return np.asarray(A.left @ B.left.T)
+
+    def diagonal(self, A: Points) -> Array:
+        return _squares(A)
+
+
+@storable
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """``k(x, y) = <x, y> / (|x| |y|)``: for embeddings whose length means nothing. A row of zeros is like no row.
+
+    Like `Linear` on rows of length one, it sees only their mean. A block is one matrix product.
+
+    >>> import numpy as np
+    >>> from protosieve.kernels import Cosine
+    >>> Cosine()(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-4.0, 3.0]]))
+    array([[1., 0.]])
+    """
+
+    def prepare(self, X: Array) -> Points:
+        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
+        return Points(X / np.where(norms > 0, norms, 1)[:, None])
+
+    def block(self, A: Points, B: Points) -> Array:
+        return np.asarray(A.left @ B.left.T)
+
+    def diagonal(self, A: Points) -> Array:
+        return A.left.any(axis=1).astype(A.left.dtype)
+
+
+@storable
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """``k(x, y) = (scale <x, y> + offset)^degree``: matches the moments of the data up to ``degree``.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        At least 1.
+    offset : float, default 1.0
+        Zero or more; with 0 only the moments of order ``degree`` count.
+    scale : float, optional
+        Positive; ``None`` is 1 / d, which keeps values of standardised rows near 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protosieve.kernels import Polynomial
+    >>> Polynomial(degree=2, scale=1.0)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[144.]])
+    """
+
+    degree: int = 2
+    offset: float = 1.0
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.degree, numbers.Integral) or self.degree < 1:
+            raise ParameterError(f"Polynomial: degree must be a whole number of at least 1, got {self.degree!r}")
+        if not (isinstance(self.offset, numbers.Real) and math.isfinite(self.offset) and self.offset >= 0):
+            raise ParameterError(
+                f"Polynomial: offset must be a number of at least 0, got {self.offset!r}; "
+                "below 0 the kernel is not positive semi-definite"
+            )
+        if self.scale is not None and not (
+            isinstance(self.scale, numbers.Real) and math.isfinite(self.scale) and self.scale > 0
+        ):
+            raise ParameterError(f"Polynomial: scale must be a positive number or None, got {self.scale!r}")
+
+    def prepare(self, X: Array) -> Points:
+        scale = 1 / X.shape[1] if self.scale is None else self.scale
+        return Points(X * X.dtype.type(math.sqrt(scale)))
+
+    def block(self, A: Points, B: Points) -> Array:
+        return self._power(A.left @ B.left.T)
+
+    def diagonal(self, A: Points) -> Array:
+        return self._power(_squares(A))
+
+    def _power(self, products: Array) -> Array:
+        products += products.dtype.type(self.offset)
+        return np.asarray(products**self.degree)

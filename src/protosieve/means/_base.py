@@ -1,0 +1,109 @@
+"""What a mean embedding is: the target of the selection, as a function of a row.
+
+A `Mean` is the user's wish, a constructor argument that is never changed. ``begin`` turns it into a
+`MeanState`, the value that evolves with the stream and is saved with it.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel, Points
+
+__all__ = ["FixedMean", "Mean", "MeanState"]
+
+# Rows of the target multiplied at once. With blocks of some 512 rows the product is 2 MB in float32: it stays in
+# the processor's cache between the product, the exponential and the sum.
+_TILE = 1024
+
+
+class Mean(ABC):
+    """How the mean embedding ``mu(x) = mean over the target of k(y, x)`` is obtained."""
+
+    @abstractmethod
+    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> "MeanState":
+        """The state before the first block.
+
+        ``target`` are the rows to match, ``None`` for the stream itself; ``like`` is a block of the stream's rows, for
+        their number of columns and dtype.
+        """
+
+
+class MeanState(ABC):
+    """A mean embedding in use: fixed, or following the stream."""
+
+    @abstractmethod
+    def observe(self, rows: Array) -> None:
+        """A block of the stream has arrived; called once per block, before the block is judged."""
+
+    @abstractmethod
+    def stale(self) -> bool:
+        """Whether `refresh` would change the mean enough to be worth re-solving all weights."""
+
+    @abstractmethod
+    def refresh(self) -> bool:
+        """Adopt all that was observed; returns whether the mean has changed."""
+
+    @abstractmethod
+    def at(self, points: Points) -> Float64:
+        """``mu`` at prepared rows, computed in their dtype and summed in float64."""
+
+    @abstractmethod
+    def squared_norm(self, step: int) -> float:
+        """``|mu|^2``, twice the value no selection of any size can exceed; computed ``step`` rows at a time."""
+
+
+@storable
+@dataclass
+class FixedMean(MeanState):
+    """``mu(x) = sum_i weights_i k(rows_i, x)``, for good.
+
+    ``at`` costs O(len(points) len(rows) d) and a tile of memory; ``squared_norm`` O(len(rows)^2 d), once.
+    """
+
+    kernel: Kernel
+    rows: Array
+    weights: Float64
+    norm: float | None = None
+    _points: Points | None = field(default=None, init=False, repr=False)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # nothing in it changes but what it has yet to compute
+
+    def observe(self, rows: Array) -> None:
+        pass
+
+    def stale(self) -> bool:
+        return False
+
+    def refresh(self) -> bool:
+        return False
+
+    def at(self, points: Points) -> Float64:
+        total = np.zeros(len(points))
+        dtype = points.left.dtype
+        for start in range(0, len(self.rows), _TILE):
+            tile = slice(start, start + _TILE)
+            total += self.weights[tile].astype(dtype) @ self.kernel.block(self._tile(tile, dtype), points)
+        return total
+
+    def _tile(self, tile: slice, dtype: np.dtype[np.generic]) -> Points:
+        if dtype != self.rows.dtype:  # exact weights of float32 rows: rare, so nothing is kept
+            return self.kernel.prepare(self.rows[tile].astype(dtype))
+        if self._points is None:
+            self._points = self.kernel.prepare(self.rows)
+        return self._points.take(tile)
+
+    def squared_norm(self, step: int) -> float:
+        if self.norm is None:
+            blocks = (slice(start, start + step) for start in range(0, len(self.rows), step))
+            self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
+        return self.norm
+
+    def share_of_norm(self, block: slice, mu: Float64) -> float:
+        """What rows ``block`` of the target, at which the mean is ``mu``, add to ``|mu|^2``."""
+        return float(self.weights[block] @ mu)

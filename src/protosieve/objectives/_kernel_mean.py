@@ -1,0 +1,60 @@
+"""The kernel mean objective: match the mean embedding of the target."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel, Points
+from protosieve.means import MeanState
+
+__all__ = ["Block", "KernelMean"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows of the stream with what every selector asks of them first."""
+
+    first: int  # row number, in the whole stream, of the first row
+    rows: Array
+    points: Points
+    mu: Float64  # the gradient of l at w = 0
+    diagonal: Float64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@storable
+@dataclass
+class KernelMean:
+    """``l(w) = w'mu - w'K w / 2``, with ``K`` the kernel between members and ``mu`` their mean similarity to the target.
+
+    With the norm of the kernel's space, ``2 l(w) = |mu|^2 - |mu - sum_i w_i phi_i|^2``: maximising ``l`` minimises the
+    maximum mean discrepancy (MMD) between the target and the weighted prototypes, and ``|mu|^2 / 2`` bounds every
+    selection of any size.
+    """
+
+    kernel: Kernel
+    mean: MeanState
+
+    def block(self, first: int, rows: Array) -> Block:
+        """O(B size_of_mean d) for B rows."""
+        points = self.kernel.prepare(rows)
+        return Block(first, rows, points, self.mean.at(points), self.kernel.diagonal(points).astype(np.float64))
+
+    def exact(self, rows: Array) -> tuple[Float64, Float64]:
+        """Gram matrix and means of rows in float64, whatever their dtype; O(q^2 d + q size_of_mean d)."""
+        return self.gram(rows), self.mean.at(self.kernel.prepare(rows.astype(np.float64)))
+
+    def gram(self, rows: Array) -> Float64:
+        points = self.kernel.prepare(rows.astype(np.float64))
+        K = self.kernel.block(points, points)
+        K = (K + K.T) / 2
+        np.fill_diagonal(K, self.kernel.diagonal(points))
+        return K
+
+    def upper_bound(self, step: int) -> float:
+        """``|mu|^2 / 2``: no weights on any number of rows give more."""
+        return self.mean.squared_norm(step) / 2

@@ -1,0 +1,9 @@
+"""The selectors: one algorithm, one file, on one loop."""
+
+from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._files import load
+from protosieve.selectors._protobasic import ProtoBasic
+from protosieve.selectors._protostream import ProtoStream
+from protosieve.selectors._streak import Streak
+
+__all__ = ["ProtoBasic", "ProtoStream", "Streak", "StreamSelector", "load"]

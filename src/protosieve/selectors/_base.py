@@ -1,0 +1,442 @@
+"""The loop every streaming selector shares: validate, re-block, judge, refresh, finish."""
+
+import copy
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from protosieve import _state
+from protosieve._blas import one_thread
+from protosieve._prototypes import Certificate, Prototypes
+from protosieve._typing import Array, Float64, Indices
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.kernels import Gaussian, Kernel, as_kernel
+from protosieve.means import ExactMean, FixedMean, Mean, ReservoirMean
+from protosieve.objectives import Block, KernelMean
+from protosieve.selectors._rows import as_rows
+from protosieve.selectors._rules import Rule, whole_number
+from protosieve.selectors._stream import Saved, Stream
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["Selection", "StreamSelector"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What an algorithm has chosen: row numbers, rows, and the weights it knows (a start for the last solve)."""
+
+    indices: NDArray[np.int64]
+    rows: Array
+    weights: Float64
+
+
+class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of the streaming selectors: owns the loop, the buffer and everything public.
+
+    An algorithm supplies five steps, each a function of its own ``progress``, a storable dataclass:
+
+    ``_start``
+        the progress before the first row;
+    ``_judge``
+        take in a block;
+    ``_refresh``
+        the mean has changed: bring members up to date;
+    ``_value``
+        the objective of what it holds, ``None`` where that is not known on the way;
+    ``_choose``
+        the selection, as of now.
+
+    A call either succeeds or leaves the selector as it was: blocks are judged on a copy of the state, which then
+    replaces it.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
+
+    n_prototypes: int
+    kernel: Any
+    mean: Mean | None
+    random_state: Any
+    block_size: int
+
+    _stream: Stream
+    _result: Prototypes | None
+
+    # -- the steps of an algorithm
+
+    @abstractmethod
+    def _start(self, block: Block) -> Any: ...
+
+    @abstractmethod
+    def _judge(self, progress: Any, objective: KernelMean, block: Block) -> None: ...
+
+    @abstractmethod
+    def _refresh(self, progress: Any, objective: KernelMean) -> None: ...
+
+    @abstractmethod
+    def _value(self, progress: Any) -> float | None: ...
+
+    @abstractmethod
+    def _choose(self, progress: Any) -> Selection: ...
+
+    # -- the public surface
+
+    def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+        """Select from the rows of ``X``, forgetting what was seen before.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+        y : ignored
+        target : array of shape (n_target, d), optional
+            The rows to match; by default ``X`` itself.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error(), one_thread():
+            self._check_parameters()
+            rows = as_rows(X, "X")
+            if not len(rows):
+                raise InputError(f"X: 0 row(s) (shape={rows.shape}) while a minimum of 1 is required.")
+            stream = self._open(rows, self._target_rows(rows, target, default=rows))
+            self._remember_columns(X, reset=True)
+            if len(rows) < self.n_prototypes:
+                warnings.warn(
+                    f"n_prototypes={self.n_prototypes} but X has {len(rows)} rows: at most these are kept",
+                    ProtosieveWarning,
+                    stacklevel=2,
+                )
+            self._feed(stream, rows)
+            self._stream = stream
+            self._result = self._finish()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+        """Go on with the next rows of the stream, in chunks of any size; a chunk without rows changes nothing.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+        y : ignored
+        target : array of shape (n_target, d), optional
+            On the first call only: the rows to match. By default the target is what has been seen so far.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error(), one_thread():
+            self._check_parameters()
+            first = not self.__sklearn_is_fitted__()
+            stream = None if first else self._stream
+            if stream is not None and target is not None:
+                raise InputError(
+                    f"target was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
+                    "Call fit, or start with a new selector, to match another target"
+                )
+            rows = as_rows(X, "X", *((0, None) if stream is None else (stream.n_seen, stream.pending.dtype)))
+            if not len(rows):
+                return self
+            self._remember_columns(X, reset=first)
+            if stream is None:
+                stream = self._open(rows, self._target_rows(rows, target, default=None))
+            elif stream.n_pending + len(rows) >= len(stream.pending):
+                stream = copy.deepcopy(stream)
+            self._feed(stream, rows)
+            self._stream = stream
+            self._result = None
+        return self
+
+    def predict(self, X: Any) -> Indices:
+        """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
+
+        For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory beside the result.
+        """
+        result = self.result_
+        rows = self._new_rows(X)
+        with one_thread():
+            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
+            # |phi(x) - phi(p)|^2 = k(x, x) - 2 k(x, p) + k(p, p)
+            offset = result.kernel.diagonal(prototypes)
+            nearest = np.empty(len(rows), np.intp)
+            for start in range(0, len(rows), self.block_size):
+                part = slice(start, start + self.block_size)
+                K = result.kernel.block(result.kernel.prepare(rows[part]), prototypes)
+                nearest[part] = (offset - 2 * K).argmin(axis=1)
+        return nearest
+
+    def transform(self, X: Any) -> Array:
+        """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
+        result = self.result_
+        rows = self._new_rows(X)
+        with one_thread():
+            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
+            return result.kernel.block(result.kernel.prepare(rows), prototypes)
+
+    @property
+    def result_(self) -> Prototypes:
+        """Everything about the selection as of now, a frozen `Prototypes`; solved once per state of the stream."""
+        check_is_fitted(self)
+        if self._result is None:
+            with one_thread():
+                self._result = self._finish()
+        return self._result
+
+    @property
+    def prototype_indices_(self) -> NDArray[np.int64]:
+        """Row numbers of the prototypes in the whole stream, the largest weight first."""
+        return self.result_.indices
+
+    @property
+    def prototypes_(self) -> Array:
+        """The prototypes themselves, one per row."""
+        return self.result_.rows
+
+    @property
+    def weights_(self) -> Float64:
+        """Their weights, zero or more."""
+        return self.result_.weights
+
+    @property
+    def objective_(self) -> float:
+        """``l`` at the weights."""
+        return self.result_.objective
+
+    @property
+    def mmd_(self) -> float:
+        """The maximum mean discrepancy between the target and the weighted prototypes."""
+        return self.result_.mmd
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel in use, with its width as a number."""
+        return self.result_.kernel
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows received so far."""
+        check_is_fitted(self)
+        return self._stream.n_seen
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write parameters and state to one ``.npz`` file, to go on from with `protosieve.load`.
+
+        The file holds arrays and JSON, no code; it is complete or not there at all. A fixed target is saved too.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        saved = Saved(
+            selector=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else list(names),
+            stream=self._stream,
+        )
+        _state.write(path, saved)
+
+    def _restore(self, saved: Saved) -> None:
+        self.n_features_in_ = saved.n_features
+        if saved.feature_names is not None:
+            self.feature_names_in_ = np.asarray(saved.feature_names, dtype=object)
+        self._stream = saved.stream
+        self._result = None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_stream")
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.result_)
+
+    # -- the loop
+
+    def _open(self, rows: Array, target: Array | None) -> Stream:
+        """An empty stream of rows like these."""
+        self._kernel()
+        self._mean(target)
+        return Stream(
+            pending=np.empty((self.block_size, rows.shape[1]), rows.dtype),
+            rng=_generator(self.random_state),
+            target=target,
+            is_target=target is rows,
+        )
+
+    def _feed(self, stream: Stream, rows: Array) -> None:
+        """Judge every full block; what is left waits."""
+        taken = 0
+        while taken < len(rows):
+            if stream.n_pending == 0 and len(rows) - taken >= self.block_size:
+                part = rows[taken : taken + self.block_size]
+                self._advance(stream, part)
+            else:
+                part = rows[taken : taken + self.block_size - stream.n_pending]
+                stream.pending[stream.n_pending : stream.n_pending + len(part)] = part
+                stream.n_pending += len(part)
+                if stream.n_pending == self.block_size:
+                    stream.n_pending = 0
+                    self._advance(stream, stream.pending.copy())
+            taken += len(part)
+
+    def _advance(self, stream: Stream, rows: Array) -> None:
+        """One block: the target learns of it, then the algorithm judges it."""
+        if stream.objective is None:
+            self._begin(stream, rows)
+        objective = stream.running
+        objective.mean.observe(rows)
+        if objective.mean.stale() and objective.mean.refresh() and stream.n_judged:
+            self._refresh(stream.progress, objective)
+        block = objective.block(stream.n_judged, rows)
+        if stream.progress is None:
+            stream.progress = self._start(block)
+        if stream.is_target and isinstance(objective.mean, FixedMean):
+            own = slice(block.first, block.first + len(block))
+            stream.norm += objective.mean.share_of_norm(own, block.mu)
+        self._judge(stream.progress, objective, block)
+        stream.n_judged += len(rows)
+        value = self._value(stream.progress)
+        if value is not None:
+            stream.recorder.note(stream.n_judged, value)
+
+    def _begin(self, stream: Stream, rows: Array) -> None:
+        """Fix what is learnt from data: from the target where there is one, else from the first block."""
+        kernel = self._kernel().resolve(rows if stream.target is None else stream.target, stream.rng)
+        seed = np.random.default_rng(stream.rng.integers(2**63))
+        mean = self._mean(stream.target).begin(kernel, stream.target, rows, seed)
+        stream.objective = KernelMean(kernel, mean)
+        stream.is_target = stream.is_target and isinstance(mean, FixedMean) and mean.rows is stream.target
+        stream.target = None  # the mean has what it needs of it
+
+    def _finish(self) -> Prototypes:
+        """The result as of now: the waiting rows judged, the newest mean, weights solved in float64; on a copy."""
+        stream = copy.deepcopy(self._stream)
+        if stream.n_pending:
+            rest = stream.pending[: stream.n_pending].copy()
+            stream.n_pending = 0
+            self._advance(stream, rest)
+        objective = stream.running
+        if stream.is_target and isinstance(objective.mean, FixedMean) and objective.mean.norm is None:
+            objective.mean.norm = stream.norm
+        if objective.mean.refresh():
+            self._refresh(stream.progress, objective)
+        chosen = self._choose(stream.progress)
+        if not len(chosen.indices):
+            raise InputError(
+                f"none of the {stream.n_judged} rows has a positive mean similarity to the target under "
+                f"{objective.kernel!r}, so no non-negative weights help. With Linear or Cosine, do not centre the rows; "
+                "or use Gaussian()"
+            )
+        gram, mu = objective.exact(chosen.rows)
+        qp = NonNegativeQP.from_gram(gram, mu, chosen.weights)
+        return self._prototypes(stream, chosen, qp)
+
+    def _prototypes(self, stream: Stream, chosen: Selection, qp: NonNegativeQP) -> Prototypes:
+        order = np.lexsort((chosen.indices, -qp.weights))
+        certificate = Certificate(qp.value, stream.running.upper_bound(self.block_size))
+        names = getattr(self, "feature_names_in_", None)
+        return Prototypes(
+            indices=chosen.indices[order],
+            rows=chosen.rows[order],
+            weights=qp.weights[order],
+            objective=qp.value,
+            residual=certificate.residual,
+            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - qp.value)))),
+            certificate=certificate,
+            trace=stream.recorder.trace(stream.n_judged, qp.value),
+            kernel=stream.running.kernel,
+            selector=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_seen=stream.n_judged,
+            random_state=self.random_state,
+            version=version("protosieve"),
+            feature_names=None if names is None else tuple(map(str, names)),
+        )
+
+    # -- what users pass
+
+    def _check_parameters(self) -> None:
+        for name, rule in self._rules.items():
+            rule.check(type(self).__name__, name, getattr(self, name))
+        if not (self.mean is None or isinstance(self.mean, Mean)):
+            raise ParameterError(
+                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(4096), or None; "
+                f"got {self.mean!r}"
+            )
+        _generator(self.random_state)
+
+    def _kernel(self) -> Kernel:
+        return Gaussian() if self.kernel is None else as_kernel(self.kernel)
+
+    def _mean(self, target: Array | None) -> Mean:
+        if self.mean is not None:
+            if target is None and isinstance(self.mean, ExactMean):
+                raise InputError(
+                    "ExactMean needs its target before the stream starts: give target= on the first call of "
+                    "partial_fit, or use ReservoirMean() to follow the stream itself"
+                )
+            return self.mean
+        return ReservoirMean() if target is None else ExactMean()
+
+    def _target_rows(self, rows: Array, target: Any, default: Array | None) -> Array | None:
+        given = self.mean.target if isinstance(self.mean, ExactMean) else None
+        if given is not None and target is not None:
+            raise InputError("there are two targets: ExactMean(target) and target=; give one of them")
+        target = given if target is None else target
+        if target is None:
+            return default
+        found = as_rows(target, "target", dtype=rows.dtype)
+        if not len(found):
+            raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
+        if found.shape[1] != rows.shape[1]:
+            raise InputError(f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns")
+        return found
+
+    def _remember_columns(self, X: Any, reset: bool) -> None:
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except NotFittedError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _new_rows(self, X: Any) -> Array:
+        rows = as_rows(X, "X")
+        if not len(rows):
+            raise InputError(f"X: 0 row(s) (shape={rows.shape}) while a minimum of 1 is required.")
+        self._remember_columns(X, reset=False)
+        return rows
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """A generator of our own, seeded by what the user gave: None, a number, or a generator of NumPy."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(copy.deepcopy(random_state).integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(copy.deepcopy(random_state).randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"random_state must be None, a whole number of at least 0 or a NumPy generator, got {random_state!r}"
+        ) from error

@@ -1,0 +1,39 @@
+"""Selectors to files and back."""
+
+import os
+from typing import Any
+
+from protosieve import _state
+from protosieve.errors import StateFileError
+from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._protobasic import ProtoBasic
+from protosieve.selectors._protostream import ProtoStream
+from protosieve.selectors._stream import Saved
+from protosieve.selectors._streak import Streak
+
+__all__ = ["load"]
+
+_SELECTORS: dict[str, type[StreamSelector]] = {cls.__name__: cls for cls in (ProtoBasic, ProtoStream, Streak)}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """A selector from a file written by its ``save``, ready to go on where it stopped, bit for bit.
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from protosieve import ProtoStream, load
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> selector = ProtoStream(n_prototypes=5, random_state=0).partial_fit(X[:150])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     selector.save(os.path.join(folder, "run.npz"))
+    ...     again = load(os.path.join(folder, "run.npz"))
+    >>> whole = ProtoStream(n_prototypes=5, random_state=0).partial_fit(X)
+    >>> bool((again.partial_fit(X[150:]).weights_ == whole.weights_).all())
+    True
+    """
+    saved = _state.read(path)
+    if not isinstance(saved, Saved):
+        raise StateFileError(f"{path}: holds a {type(saved).__name__}, not a selector")
+    selector = _SELECTORS[saved.selector](**saved.parameters)
+    selector._restore(saved)
+    return selector

@@ -1,0 +1,66 @@
+"""The rows that any set of a threshold selector holds, each kept once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64, Indices
+from protosieve.objectives import Block
+
+__all__ = ["Pool"]
+
+
+@storable
+@dataclass
+class Pool:
+    """Rows by slot. Sets name their members by slots; `sweep` gives back the slots no set names any more.
+
+    Memory is at most twice what the sets hold.
+    """
+
+    rows: Array
+    left: Array  # the rows as the kernel multiplies them
+    indices: NDArray[np.int64]
+    mu: Float64
+    diagonal: Float64
+    size: int = 0
+
+    @classmethod
+    def empty(cls, block: Block) -> "Pool":
+        return cls(block.rows[:0].copy(), block.points.left[:0].copy(), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+    def add(self, block: Block, j: int) -> int:
+        """Keep row j of a block; returns its slot."""
+        slot = self.size
+        if slot == len(self.mu):
+            room = max(16, 2 * slot)
+            self._rearrange(np.arange(slot), room)
+        self.rows[slot] = block.rows[j]
+        self.left[slot] = block.points.left[j]
+        self.indices[slot] = block.first + j
+        self.mu[slot] = block.mu[j]
+        self.diagonal[slot] = block.diagonal[j]
+        self.size = slot + 1
+        return slot
+
+    def sweep(self, used: Indices) -> Indices | None:
+        """Give up all slots but the ``used`` ones, if that is at least a third of them.
+
+        Returns where each old slot is now, or ``None`` if nothing has moved.
+        """
+        if 3 * len(used) > 2 * self.size:
+            return None
+        moved = np.full(self.size, -1)
+        moved[used] = np.arange(len(used))
+        self._rearrange(used, len(used))
+        self.size = len(used)
+        return moved
+
+    def _rearrange(self, keep: Indices, room: int) -> None:
+        for name in ("rows", "left", "indices", "mu", "diagonal"):
+            old = getattr(self, name)
+            new = np.zeros((room, *old.shape[1:]), old.dtype)
+            new[: len(keep)] = old[keep]
+            setattr(self, name, new)

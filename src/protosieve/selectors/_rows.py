@@ -1,0 +1,69 @@
+"""What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from protosieve._typing import Array
+from protosieve.errors import InputError
+
+__all__ = ["as_rows"]
+
+_SLICE = 1 << 16  # rows tested for finiteness at once: the test's memory does not follow the chunk's size
+
+
+def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
+    """``X`` as a float32 or float64 matrix without NaN or infinity, possibly with no rows.
+
+    ``dtype`` is the stream's where it is settled. Otherwise float32 stays, float16 becomes float32, and everything else
+    that is numeric becomes float64. ``first`` is the number of the chunk's first row in the whole stream.
+    """
+    try:
+        rows = check_array(
+            X,
+            dtype=_wanted(X) if dtype is None else dtype,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    except TypeError as error:
+        if "sparse" not in str(error).lower():
+            raise
+        raise InputError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()") from error
+    except ValueError as error:
+        raise InputError(_explain(X, name, first, error)) from error
+    _check_finite(rows, name, first)
+    return np.asarray(rows)
+
+
+def _wanted(X: Any) -> Any:
+    return np.float32 if getattr(X, "dtype", None) == np.float16 else [np.float64, np.float32]
+
+
+def _explain(X: Any, name: str, first: int, error: ValueError) -> str:
+    cells = np.asarray(X)
+    if cells.ndim == 2 and cells.dtype.kind in "OUS":
+        for (row, column), cell in np.ndenumerate(cells):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                return (
+                    f"{name}: row {first + row}, column {column} holds {cell!r}, which is not a number; "
+                    "encode text as numbers or leave the column out"
+                )
+    return f"{name}: {error}"
+
+
+def _check_finite(rows: Array, name: str, first: int) -> None:
+    for start in range(0, len(rows), _SLICE):
+        part = rows[start : start + _SLICE]
+        if np.isfinite(part.sum(dtype=np.float64)):  # NaN and inf survive a sum, so most chunks need no mask
+            continue
+        bad = np.argwhere(~np.isfinite(part))
+        if len(bad):
+            row, column = bad[0]
+            found = "NaN" if np.isnan(part[row, column]) else f"{part[row, column]} (infinity)"
+            raise InputError(
+                f"{name}: row {first + start + row}, column {column} is {found}; drop the row or fill the value in first"
+            )

@@ -1,0 +1,36 @@
+"""Rules for parameters, as data beside the class that has them."""
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from protosieve.errors import ParameterError
+
+__all__ = ["Rule", "open_interval", "whole_number"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter must be, in words and as a test."""
+
+    words: str
+    holds: Callable[[object], bool]
+
+    def check(self, owner: str, name: str, value: object) -> None:
+        if not self.holds(value):
+            raise ParameterError(f"{owner}: {name} must be {self.words}, got {value!r}")
+
+
+def whole_number(at_least: int) -> Rule:
+    def holds(value: object) -> bool:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= at_least
+
+    return Rule(f"a whole number of at least {at_least}", holds)
+
+
+def open_interval(low: float, high: float) -> Rule:
+    def holds(value: object) -> bool:
+        return isinstance(value, numbers.Real) and math.isfinite(value) and low < value < high
+
+    return Rule(f"a number between {low:g} and {high:g}, both excluded", holds)

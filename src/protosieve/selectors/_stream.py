@@ -1,0 +1,81 @@
+"""The state of a stream: what a selector knows between two chunks, one value that can be copied and saved."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from protosieve import _prototypes
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.objectives import KernelMean
+
+__all__ = ["Recorder", "Saved", "Stream"]
+
+_POINTS = 256
+
+
+@storable
+@dataclass
+class Recorder:
+    """The objective along the stream in fixed memory: when full, every second point goes and the pace halves."""
+
+    rows_seen: list[int] = field(default_factory=list)
+    objective: list[float] = field(default_factory=list)
+    every: int = 1
+    calls: int = 0
+
+    def note(self, rows_seen: int, objective: float) -> None:
+        if self.calls % self.every == 0:
+            self.rows_seen.append(rows_seen)
+            self.objective.append(objective)
+        self.calls += 1
+        if len(self.rows_seen) > _POINTS:
+            self.rows_seen, self.objective, self.every = self.rows_seen[::2], self.objective[::2], 2 * self.every
+
+    def trace(self, rows_seen: int, objective: float) -> _prototypes.Trace:
+        """All points noted, and the last."""
+        return _prototypes.Trace(
+            np.array([*self.rows_seen, rows_seen], dtype=np.int64), np.array([*self.objective, objective])
+        )
+
+
+@storable
+@dataclass
+class Stream:
+    """Rows wait in ``pending`` until they fill a block; blocks are all of one size, however the user cuts the stream.
+
+    ``objective`` and ``progress`` (what the algorithm itself has to remember) begin with the first block.
+    """
+
+    pending: Array
+    rng: np.random.Generator
+    target: Array | None = None
+    is_target: bool = False  # the stream's own rows are the target: |mu|^2 comes for nothing
+    n_pending: int = 0
+    n_judged: int = 0
+    norm: float = 0.0
+    objective: KernelMean | None = None
+    progress: Any = None
+    recorder: Recorder = field(default_factory=Recorder)
+
+    @property
+    def n_seen(self) -> int:
+        return self.n_judged + self.n_pending
+
+    @property
+    def running(self) -> KernelMean:
+        assert self.objective is not None
+        return self.objective
+
+
+@storable
+@dataclass(frozen=True)
+class Saved:
+    """A fitted selector as plain values: what a state file holds."""
+
+    selector: str
+    parameters: dict[str, Any]
+    n_features: int
+    feature_names: list[str] | None
+    stream: Stream
