@@ -8,6 +8,8 @@
 True
 """
 
+from importlib.metadata import version
+
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
 from protosieve.selectors import ProtoBasic, ProtoStream, Streak, load
@@ -18,11 +20,13 @@ __all__ = [
     "ParameterError",
     "ProtoBasic",
     "ProtoStream",
-    "Prototypes",
     "ProtosieveError",
     "ProtosieveWarning",
+    "Prototypes",
     "StateFileError",
     "Streak",
     "Trace",
     "load",
 ]
+
+__version__ = version("protosieve")

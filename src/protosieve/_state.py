@@ -16,7 +16,7 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def write(path: str | os.PathLike[str], root: object) -> None:
             _write_archive(stream, manifest, arrays)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
     except OSError as error:
         _remove(temporary)
         raise StateFileError(
@@ -76,9 +76,7 @@ def read(path: str | os.PathLike[str]) -> Any:
             manifest = json.loads(archive.read(_MANIFEST))
             _check_format(path, manifest)
             arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
+                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
                 for name in archive.namelist()
                 if name != _MANIFEST
             }
@@ -141,7 +139,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], place: str) -> An
     if isinstance(value, dict):
         return {"dict": [[_pack(k, arrays, place), _pack(v, arrays, f"{place}.{k}")] for k, v in value.items()]}
     if type(value) is _REGISTRY.get(type(value).__name__):
-        fields = [f.name for f in dataclasses.fields(value) if f.init]
+        fields = [f.name for f in dataclasses.fields(cast(Any, value)) if f.init]
         return {
             "type": type(value).__name__,
             "fields": {name: _pack(getattr(value, name), arrays, f"{place}.{name}") for name in fields},
@@ -169,7 +167,7 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:
     bits = np.random.PCG64()  # the library makes its generators with default_rng: always PCG64
-    bits.state = state
+    bits.state = cast(Any, state)
     return np.random.Generator(bits)
 
 

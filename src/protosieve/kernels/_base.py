@@ -37,7 +37,7 @@ class Kernel(ABC):
     """A positive semi-definite similarity ``k(x, y)``, evaluated block against block.
 
     Calling a kernel, ``kernel(X, Y)``, returns the ``len(X) x len(Y)`` matrix in the rows' dtype: float32 rows
-    give float32 values, float64 rows float64 values. Inside the library rows are `prepare`\\ d once (norms,
+    give float32 values, float64 rows float64 values. Inside the library rows are prepared once (norms,
     scaling) and `block` is called many times.
     """
 
@@ -59,14 +59,13 @@ class Kernel(ABC):
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """The matrix ``k(x, y)``; ``Y`` defaults to ``X``. O(len(X) len(Y) d) time, the matrix in memory."""
-        A = self.prepare(_rows(X, "X"))
-        B = A if Y is None else self.prepare(_rows(Y, "Y"))
-        if A.left.shape[1] != B.left.shape[1]:
+        rows = _rows(X, "X")
+        others = rows if Y is None else _rows(Y, "Y")
+        if rows.shape[1] != others.shape[1]:
             raise InputError(
-                f"X has {np.shape(X)[1]} columns and Y has {np.shape(Y)[1]}: a kernel compares rows with the "
-                "same columns"
+                f"X has {rows.shape[1]} columns and Y has {others.shape[1]}: a kernel compares rows of the same columns"
             )
-        return self.block(A, B)
+        return self.block(self.prepare(rows), self.prepare(others))
 
 
 def _rows(X: Array, name: str) -> Array:

@@ -39,6 +39,8 @@ class FunctionKernel(Kernel):
         return Points(X)
 
     def block(self, A: Points, B: Points) -> Array:
+        if not len(A) or not len(B):
+            return np.empty((len(A), len(B)), A.left.dtype)  # many functions refuse an empty block
         K = np.asarray(self.function(A.left, B.left))
         if K.shape != (len(A), len(B)):
             raise InputError(

@@ -81,9 +81,10 @@ class Gaussian(Kernel):
         return _Split(left)
 
     def block(self, A: Points, B: Points) -> Array:
-        K = A.left @ B.right.T
+        K: Array = A.left @ B.right.T
         np.minimum(K, 0, out=K)  # equal rows may come out a rounding error above zero
-        return np.exp(K, out=K)
+        np.exp(K, out=K)
+        return K
 
     def diagonal(self, A: Points) -> Array:
         return np.ones(len(A), A.left.dtype)

@@ -55,7 +55,8 @@ class Laplacian(Kernel):
     def block(self, A: Points, B: Points) -> Array:
         K = np.asarray(cdist(A.left, B.left, "cityblock"))
         np.negative(K, out=K)
-        return np.exp(K, out=K).astype(A.left.dtype, copy=False)
+        np.exp(K, out=K)
+        return K.astype(A.left.dtype, copy=False)
 
     def diagonal(self, A: Points) -> Array:
         return np.ones(len(A), A.left.dtype)

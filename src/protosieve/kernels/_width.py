@@ -33,7 +33,7 @@ def check_width(kernel: str, width: object) -> None:
     """A width is a positive, finite number or ``"median"``."""
     if isinstance(width, str) and width == "median":
         return
-    if isinstance(width, numbers.Real) and math.isfinite(width) and width > 0:
+    if isinstance(width, numbers.Real) and math.isfinite(width) and float(width) > 0:
         return
     raise ParameterError(
         f'{kernel}: width must be a positive number or "median", got {width!r}. '

@@ -29,7 +29,7 @@ class Block:
 @storable
 @dataclass
 class KernelMean:
-    """``l(w) = w'mu - w'K w / 2``, with ``K`` the kernel between members and ``mu`` their mean similarity to the target.
+    """``l(w) = w'mu - w'K w / 2``: ``K`` is the kernel between members, ``mu`` their mean similarity to the target.
 
     With the norm of the kernel's space, ``2 l(w) = |mu|^2 - |mu - sum_i w_i phi_i|^2``: maximising ``l`` minimises the
     maximum mean discrepancy (MMD) between the target and the weighted prototypes, and ``|mu|^2 / 2`` bounds every

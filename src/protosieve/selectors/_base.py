@@ -41,7 +41,7 @@ class Selection:
     weights: Float64
 
 
-class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the streaming selectors: owns the loop, the buffer and everything public.
 
     An algorithm supplies five steps, each a function of its own ``progress``, a storable dataclass:
@@ -71,6 +71,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     _stream: Stream
     _result: Prototypes | None
+    _early_target: Any
 
     # -- the steps of an algorithm
 
@@ -120,6 +121,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 )
             self._feed(stream, rows)
             self._stream = stream
+            self._early_target = None
             self._result = self._finish()
         return self
 
@@ -147,11 +149,16 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     "Call fit, or start with a new selector, to match another target"
                 )
             rows = as_rows(X, "X", *((0, None) if stream is None else (stream.n_seen, stream.pending.dtype)))
+            if stream is None and target is None:
+                target = getattr(self, "_early_target", None)
             if not len(rows):
+                if target is not None:
+                    self._early_target = target  # came with a chunk without rows: it is for the first that has some
                 return self
             self._remember_columns(X, reset=first)
             if stream is None:
                 stream = self._open(rows, self._target_rows(rows, target, default=None))
+                self._early_target = None
             elif stream.n_pending + len(rows) >= len(stream.pending):
                 stream = copy.deepcopy(stream)
             self._feed(stream, rows)
@@ -162,7 +169,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def predict(self, X: Any) -> Indices:
         """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
 
-        For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory beside the result.
+        For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
         """
         result = self.result_
         rows = self._new_rows(X)
@@ -334,7 +341,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not len(chosen.indices):
             raise InputError(
                 f"none of the {stream.n_judged} rows has a positive mean similarity to the target under "
-                f"{objective.kernel!r}, so no non-negative weights help. With Linear or Cosine, do not centre the rows; "
+                f"{objective.kernel!r}, so no non-negative weights help. With Linear or Cosine do not centre the rows, "
                 "or use Gaussian()"
             )
         gram, mu = objective.exact(chosen.rows)
@@ -370,7 +377,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             rule.check(type(self).__name__, name, getattr(self, name))
         if not (self.mean is None or isinstance(self.mean, Mean)):
             raise ParameterError(
-                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(4096), or None; "
+                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; "
                 f"got {self.mean!r}"
             )
         _generator(self.random_state)
@@ -399,7 +406,9 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not len(found):
             raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
         if found.shape[1] != rows.shape[1]:
-            raise InputError(f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns")
+            raise InputError(
+                f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
+            )
         return found
 
     def _remember_columns(self, X: Any, reset: bool) -> None:

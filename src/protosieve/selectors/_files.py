@@ -8,8 +8,8 @@ from protosieve.errors import StateFileError
 from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protostream import ProtoStream
-from protosieve.selectors._stream import Saved
 from protosieve.selectors._streak import Streak
+from protosieve.selectors._stream import Saved
 
 __all__ = ["load"]
 

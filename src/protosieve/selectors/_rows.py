@@ -23,6 +23,7 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
         rows = check_array(
             X,
             dtype=_wanted(X) if dtype is None else dtype,
+            order="C",  # sums over rows depend, in the last bits, on how they lie in memory
             ensure_all_finite=False,
             ensure_min_samples=0,
             input_name=name,
@@ -65,5 +66,5 @@ def _check_finite(rows: Array, name: str, first: int) -> None:
             row, column = bad[0]
             found = "NaN" if np.isnan(part[row, column]) else f"{part[row, column]} (infinity)"
             raise InputError(
-                f"{name}: row {first + start + row}, column {column} is {found}; drop the row or fill the value in first"
+                f"{name}: row {first + start + row}, column {column} is {found}; drop the row or fill the value in"
             )

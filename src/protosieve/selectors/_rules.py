@@ -24,13 +24,15 @@ class Rule:
 
 def whole_number(at_least: int) -> Rule:
     def holds(value: object) -> bool:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= at_least
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            return False
+        return int(value) >= at_least
 
     return Rule(f"a whole number of at least {at_least}", holds)
 
 
 def open_interval(low: float, high: float) -> Rule:
     def holds(value: object) -> bool:
-        return isinstance(value, numbers.Real) and math.isfinite(value) and low < value < high
+        return isinstance(value, numbers.Real) and math.isfinite(value) and low < float(value) < high
 
     return Rule(f"a number between {low:g} and {high:g}, both excluded", holds)

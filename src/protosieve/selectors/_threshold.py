@@ -198,7 +198,8 @@ class Criterion(ABC):
 
 class ThresholdSelector(StreamSelector):
     """Base of the selectors that keep a set per threshold. An algorithm says which single rows are good, how wide the
-    window of thresholds is, and by which criterion a set takes a row."""
+    window of thresholds is, and by which criterion a set takes a row.
+    """
 
     _rules: ClassVar[dict[str, Rule]] = {**StreamSelector._rules, "epsilon": open_interval(0, 1)}
 
@@ -316,6 +317,4 @@ class ThresholdSelector(StreamSelector):
         if progress.single is None:
             return Selection(progress.pool.indices[:0], progress.pool.rows[:0], np.zeros(0))
         best = max(progress.all(), key=lambda sieve: sieve.value)
-        return Selection(
-            progress.pool.indices[best.members], progress.pool.rows[best.members], best.qp.weights.copy()
-        )
+        return Selection(progress.pool.indices[best.members], progress.pool.rows[best.members], best.qp.weights.copy())

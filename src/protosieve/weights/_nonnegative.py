@@ -144,9 +144,7 @@ class NonNegativeQP:
         back = np.argsort(self.order[:q])
         return self.gram[np.ix_(back, back)]
 
-    def append(
-        self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None
-    ) -> None:
+    def append(self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None) -> None:
         """Add a member with ``k(x, members)``, ``k(x, x)`` and ``mu(x)``; solve.
 
         ``projection`` is what `project` or `Projections` say of it, where that is known already.
@@ -424,7 +422,7 @@ class Projections:
         step = np.where(sound, g / np.where(sound, s, 1.0), 0.0)
         fall = step[:, None] * self._B
         new = w - fall
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.where(new < 0, w / fall, 1.0).min(axis=1, initial=1.0)
         feasible = share * step
         awake = qp.mu[a : qp.size, None] - qp.gram[a : qp.size, :a] @ new.T - step * self._K[a:] > qp._tolerance

@@ -1,0 +1,44 @@
+# Everything a newcomer needs: `make demo` and `make test` set up .venv by themselves.
+PYTHON ?= python3.11
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+# Tests and benchmarks use the paper's data where it lies beside the project.
+ifneq ($(wildcard ../shared/data/letters.npz),)
+export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test lint types contracts unit bench bench-memory clean
+
+demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits and look at them
+	$(RUN) examples/digits.py
+
+test: lint types contracts unit  ## Everything that must be green
+
+lint: $(VENV)/.ready
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.ready
+	$(VENV)/bin/mypy
+
+contracts: $(VENV)/.ready
+	$(VENV)/bin/lint-imports
+
+unit: $(VENV)/.ready
+	$(RUN) -m pytest -n auto
+
+bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
+	$(RUN) -m benchmarks
+
+bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
+	$(RUN) -m benchmarks.memory
+
+clean:
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
+	$(RUN) -m pip install --quiet --editable . --group dev
+	touch $@

@@ -1,0 +1,147 @@
+"""``make bench``: the three selectors on the paper's data, against one exact mean pass and against their literal twins.
+
+Each line is measured in a process of its own, so that peak memory is its own. Seconds are without the mean: a selector's
+total less what it spent in `FixedMean.at`; the mean pass is what it spent there, block by block. Best of several.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+import protosieve
+from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb
+from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve._blas import one_thread
+from protosieve.kernels import Gaussian
+
+SELECTORS = {"ProtoBasic": ProtoBasic, "ProtoStream": ProtoStream, "Streak": Streak}
+SIZES = {"mnist": 750, "letters": 500}
+KERNEL = Gaussian(width=5.0)
+
+
+def build(name: str, m: int) -> protosieve.ProtoBasic:
+    """A selector as the paper sets it."""
+    options = {} if name == "ProtoBasic" else {"epsilon": 0.4}
+    return SELECTORS[name](m, kernel=KERNEL, random_state=0, **options)
+
+
+def thresholds(selector: object) -> int:
+    """Sets alive at the end of the stream."""
+    return len(getattr(selector._stream.progress, "sets", [None]))
+
+
+def measure(name: str, data: str, repeats: int) -> dict[str, object]:
+    """One selector on one data set."""
+    X = paper_data(data)
+    before = resident_mb()
+    runs = []
+    for _ in range(repeats):
+        with clocked_mean() as spent:
+            selector = build(name, SIZES[data])
+            start = time.perf_counter()
+            selector.fit(X)
+            total = time.perf_counter() - start
+        runs.append((total - sum(spent), sum(spent[:-1]), total))
+    rest, one_pass, total = (min(column) for column in zip(*runs, strict=True))
+    result = selector.result_
+    return {
+        "mean pass s": one_pass,
+        "selector s": rest,
+        "ratio": rest / one_pass,
+        "total s": total,
+        "l": result.objective,
+        "residual": result.residual,
+        "rows": len(result),
+        "thresholds": thresholds(selector),
+        "peak MB": peak_mb() - before,
+    }
+
+
+def plain_mean_pass(data: str) -> float:
+    """The mean pass as one would write it in NumPy: 512 rows against all, distances, exponential, mean."""
+    X = paper_data(data)
+    squares = (X * X).sum(axis=1)
+    with one_thread():
+        start = time.perf_counter()
+        for i in range(0, len(X), 512):
+            distances = squares[:, None] + squares[i : i + 512] - 2 * X @ X[i : i + 512].T
+            np.exp(np.maximum(distances, 0) / -50.0).mean(axis=0, dtype=np.float64)
+        return time.perf_counter() - start
+
+
+def literal(name: str, m: int) -> dict[str, object]:
+    """A selector against the transcription of its pseudo-code, which is given the dense Gram matrix for nothing."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    import oracles
+
+    X = paper_data("letters", np.float64)[:8000]
+    K = oracles.gaussian(X, X, 5.0)
+    mu = K.mean(axis=1)
+    options = () if name == "ProtoBasic" else (0.4,)
+    with one_thread():
+        start = time.perf_counter()
+        run = getattr(oracles, name.lower())(K, mu, m, *options)
+        slow = time.perf_counter() - start
+    runs = []
+    for _ in range(3):
+        with clocked_mean() as spent:
+            selector = build(name, m)
+            start = time.perf_counter()
+            selector.fit(X)
+            runs.append(time.perf_counter() - start - sum(spent))
+    same = sorted(selector.prototype_indices_.tolist()) == run.chosen
+    return {"literal s": slow, "selector s": min(runs), "speed-up": slow / min(runs), "same rows": same}
+
+
+def in_its_own_process(*words: object) -> dict[str, object]:
+    """Run one measurement of this module in a new process."""
+    command = [sys.executable, "-m", "benchmarks", "--one", *map(str, words)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        sys.exit(run.stderr or run.stdout)
+    return json.loads(run.stdout)
+
+
+def table(title: str, rows: dict[str, dict[str, object]]) -> None:
+    """A Markdown table, printed."""
+    columns = list(next(iter(rows.values())))
+    print(f"\n### {title}\n")
+    print(f"| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+    for name, row in rows.items():
+        cells = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Print every table, or one measurement as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="leave out Streak and the literal runs at m = 300")
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        kind, name, *rest = options.one
+        print(json.dumps(measure(name, rest[0], int(rest[1])) if kind == "fit" else literal(name, int(rest[0]))))
+        return
+    print(
+        f"protosieve {protosieve.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, {platform.machine()}"
+    )
+    for data, m in SIZES.items():
+        names = [name for name in SELECTORS if not (options.quick and name == "Streak")]
+        rows = {name: in_its_own_process("fit", name, data, 1 if name == "Streak" else 5) for name in names}
+        plain = min(plain_mean_pass(data) for _ in range(3))
+        table(f"{data}, m = {m}, width 5, epsilon 0.4, float32 (mean pass in plain NumPy: {plain:.2f} s)", rows)
+    cases = [("ProtoStream", 100), ("ProtoBasic", 100)]
+    cases += [] if options.quick else [("ProtoStream", 300), ("ProtoBasic", 300)]
+    rows = {f"{name}, m = {m}": in_its_own_process("literal", name, m) for name, m in cases}
+    table("The first 8,000 rows of Letters, float64, against the literal transcription", rows)
+
+
+if __name__ == "__main__":
+    main()

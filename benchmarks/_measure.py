@@ -1,0 +1,61 @@
+"""Clocks and gauges shared by the benchmarks."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from protosieve.means import FixedMean
+
+
+def paper_data(name: str, dtype: type = np.float32) -> np.ndarray:
+    """The base rows of the paper's experiments: ``mnist`` (pixels in [0, 1]) or ``letters``."""
+    folder = Path(os.environ.get("PROTOSIEVE_DATA", ""))
+    if not (folder / f"{name}.npz").exists():
+        sys.exit(
+            f"{name}.npz not found: set PROTOSIEVE_DATA to a folder with mnist.npz and letters.npz (docs/benchmarks.md)"
+        )
+    with np.load(folder / f"{name}.npz") as data:
+        if name == "mnist":
+            return data["x_test"].reshape(10000, -1).astype(dtype) / dtype(255)
+        return data["X"][:16000].astype(dtype)
+
+
+def resident_mb() -> float:
+    """Resident memory now, in MB; the peak where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6
+    return peak_mb()
+
+
+def peak_mb() -> float:
+    """Peak resident memory of this process, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+@contextmanager
+def clocked_mean() -> Iterator[list[float]]:
+    """Seconds of every evaluation of the mean inside the ``with``.
+
+    A ``fit`` asks once per block, which together is one exact mean pass, and once more for the final weights.
+    """
+    at, spent = FixedMean.at, []
+
+    def timed(mean: FixedMean, points: object) -> np.ndarray:
+        start = time.perf_counter()
+        result = at(mean, points)
+        spent.append(time.perf_counter() - start)
+        return result
+
+    FixedMean.at = timed
+    try:
+        yield spent
+    finally:
+        FixedMean.at = at

@@ -1,0 +1,48 @@
+"""The main job on data that ships with scikit-learn: 20 digits that stand for 1,797, read as a stream."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from protosieve import ProtoStream
+from protosieve.kernels import Gaussian
+
+SHADES = " .:-=+*#%@"
+
+
+def draw(image: np.ndarray) -> list[str]:
+    """An 8 x 8 image in characters."""
+    return [
+        "".join(SHADES[min(int(pixel / 17 * len(SHADES)), 9)] * 2 for pixel in line) for line in image.reshape(8, 8)
+    ]
+
+
+def show(images: np.ndarray, captions: list[str], per_line: int = 5) -> None:
+    """Images side by side, each with a caption."""
+    for start in range(0, len(images), per_line):
+        pictures = [draw(image) for image in images[start : start + per_line]]
+        print("   ".join(f"{caption:16}" for caption in captions[start : start + per_line]))
+        for line in zip(*pictures, strict=True):
+            print("   ".join(line))
+        print()
+
+
+def main() -> None:
+    """Stream the digits in chunks, then look at what was kept."""
+    images, digits = load_digits(return_X_y=True)
+    selector = ProtoStream(n_prototypes=20, kernel=Gaussian(width=14.0), random_state=0)
+    for chunk in np.array_split(images, 9):
+        selector.partial_fit(chunk)
+        kept, seen = len(selector.weights_), selector.n_samples_seen_
+        print(f"after {seen:5} rows: {kept:2} prototypes, residual {selector.result_.residual:.3f}")
+    result = selector.result_
+    print(f"\n{result}\n{result.certificate}\n")
+    labels = digits[result.indices]
+    captions = [f"a {d}, weight {w:.3f}" for d, w in zip(labels, result.weights, strict=True)]
+    show(result.rows, captions)
+    nearest = selector.predict(images)
+    agree = (labels[nearest] == digits).mean()
+    print(f"{100 * agree:.1f} % of all {len(images)} digits look most like a prototype of their own kind.")
+
+
+if __name__ == "__main__":
+    main()

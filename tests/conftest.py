@@ -1,0 +1,47 @@
+"""Shared fixtures: small data, and the paper's data where it is at hand."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protosieve import ProtoBasic, ProtoStream, Streak
+
+SELECTORS = (ProtoBasic, ProtoStream, Streak)
+
+
+@pytest.fixture(params=SELECTORS, ids=lambda cls: cls.__name__)
+def selector(request):
+    """Each streaming selector's class."""
+    return request.param
+
+
+@pytest.fixture
+def X():
+    """300 rows of three clusters in four columns."""
+    rng = np.random.default_rng(7)
+    return rng.normal(scale=3, size=(3, 4))[rng.integers(3, size=300)] + rng.normal(size=(300, 4))
+
+
+@pytest.fixture(scope="session")
+def paper_data():
+    """The folder with ``mnist.npz`` and ``letters.npz``, named by PROTOSIEVE_DATA."""
+    folder = os.environ.get("PROTOSIEVE_DATA")
+    if not folder or not (Path(folder) / "letters.npz").exists():
+        pytest.skip("PROTOSIEVE_DATA does not name a folder with the paper's data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def letters(paper_data):
+    """The 16,000 base rows of Letters."""
+    with np.load(paper_data / "letters.npz") as data:
+        return data["X"][:16000].astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def mnist(paper_data):
+    """The 10,000 test images of MNIST, pixels in [0, 1]."""
+    with np.load(paper_data / "mnist.npz") as data:
+        return data["x_test"].reshape(10000, -1).astype(np.float32) / 255

@@ -1,0 +1,165 @@
+"""Slow, obvious twins of the library's fast paths: transcriptions of the paper's pseudo-code on a dense Gram matrix.
+
+Each runs on ``K`` (all rows against all rows) and ``mu``, one row at a time, with a fresh non-negative least squares
+whenever a set changes. Each also records the smallest margin, relative to the numbers compared, by which it decided
+anything: a run that was decided by less than rounding cannot be compared.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
+
+
+def gaussian(X, Y, width):
+    """The Gaussian kernel from plain distances."""
+    return np.exp(-cdist(X, Y, "sqeuclidean") / (2 * width**2))
+
+
+def solve(K, mu):
+    """``argmax w'mu - w'K w / 2`` over ``w >= 0`` by SciPy's NNLS: with K = A'A and A'b = mu it is ``|A w - b|``."""
+    if not len(mu):
+        return np.zeros(0)
+    try:
+        A = np.linalg.cholesky(K).T
+        if np.diag(A).min() > 1e-5:
+            return nnls(A, solve_triangular(A, mu, trans=1), maxiter=100 * len(mu) + 100)[0]
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(K)  # near a singular matrix: by its square root
+    keep = values > 1e-14 * values[-1]
+    root = np.sqrt(values[keep])
+    A = root[:, None] * vectors[:, keep].T
+    b = (vectors[:, keep].T @ mu) / root
+    return nnls(A, b, maxiter=100 * len(mu) + 100)[0]
+
+
+def value(K, mu, w):
+    """``l(w)``."""
+    return float(mu @ w - w @ K @ w / 2)
+
+
+def relative(one, other):
+    """How far two numbers are apart, as a share of the larger."""
+    return abs(one - other) / max(abs(one), abs(other))
+
+
+@dataclass
+class Run:
+    """What a literal run returned, and the margin of its closest decision."""
+
+    chosen: list[int] = field(default_factory=list)
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    objective: float = 0.0
+    margin: float = math.inf
+    tied: bool = False  # another set has the same rows of positive weight, and others of weight zero
+
+    def compare(self, one, other):
+        """``one - other``, noting how close the two are."""
+        if one != other or one != 0:
+            self.margin = min(self.margin, relative(one, other))
+        return one - other
+
+    def finish(self, K, mu, chosen):
+        self.chosen = sorted(chosen)
+        inside = np.ix_(self.chosen, self.chosen)
+        self.weights = solve(K[inside], mu[self.chosen])
+        self.objective = value(K[inside], mu[self.chosen], self.weights)
+        return self
+
+
+def protobasic(K, mu, m):
+    """Algorithm 1. Of several members with the smallest gradient the latest is replaced."""
+    run, chosen = Run(), []
+    for j in range(len(mu)):
+        if len(chosen) < m:
+            chosen.append(j)
+            continue
+        smallest = min(mu[i] for i in chosen)
+        worst = max(i for i in chosen if mu[i] == smallest)
+        if run.compare(mu[j], smallest) > 0:
+            chosen.remove(worst)
+            chosen.append(j)
+    return run.finish(K, mu, chosen)
+
+
+def _thresholds(low, high, epsilon):
+    """The powers of ``1 + epsilon`` in ``[low, high]``, by their exponents."""
+    level = math.floor(math.log(low) / math.log1p(epsilon)) - 2
+    while (1 + epsilon) ** level < low:
+        level += 1
+    while (1 + epsilon) ** level <= high:
+        yield level
+        level += 1
+
+
+def _best(K, mu, run, sets, single, single_margin):
+    """The best of all sets ever started and the best single row.
+
+    Ties between equal sets do not matter; how the single row was chosen does only if it is the answer.
+    """
+    candidates = [[single], *sets]
+    weights = [solve(K[np.ix_(c, c)], mu[c]) for c in candidates]
+    values = [value(K[np.ix_(c, c)], mu[c], w) for c, w in zip(candidates, weights, strict=True)]
+    best = int(np.argmax(values))
+    supports = [sorted(np.array(c)[w > 1e-12].tolist()) for c, w in zip(candidates, weights, strict=True)]
+    for members, support, other in zip(candidates, supports, values, strict=True):
+        if support != supports[best]:
+            run.compare(values[best], other)
+        elif sorted(members) != sorted(candidates[best]):
+            run.tied = True
+    if best == 0:
+        run.margin = min(run.margin, single_margin)
+    return run.finish(K, mu, candidates[best])
+
+
+def protostream(K, mu, m, epsilon):
+    """Algorithm 2, line by line; sets are never forgotten."""
+    run, sets, weights = Run(), {}, {}
+    best_gradient, single, single_margin = -math.inf, None, math.inf
+    for j in range(len(mu)):
+        if mu[j] >= best_gradient:
+            single_margin = min(single_margin, relative(mu[j], best_gradient)) if single is not None else math.inf
+            best_gradient, single = mu[j], j
+        rho = max(best_gradient, 0.0) ** 2
+        if rho == 0:
+            continue
+        for level in _thresholds(rho / (2 * m), rho * m / 2, epsilon):
+            members, w = sets.setdefault(level, []), weights.setdefault(level, np.zeros(0))
+            if len(members) >= m:
+                continue
+            gradient = mu[j] - K[j, members] @ w
+            if run.compare(gradient, math.sqrt(2 * (1 + epsilon) ** level / m)) >= 0:
+                members.append(j)
+                weights[level] = solve(K[np.ix_(members, members)], mu[members])
+    return _best(K, mu, run, [s for s in sets.values() if s], single, single_margin)
+
+
+def streak(K, mu, m, epsilon):
+    """Streak with a fresh program for every row and threshold."""
+    run, sets, values = Run(), {}, {}
+    best_value, single, single_margin = -math.inf, None, math.inf
+
+    def worth(members):
+        inside = np.ix_(members, members)
+        return value(K[inside], mu[members], solve(K[inside], mu[members]))
+
+    for j in range(len(mu)):
+        alone = max(mu[j], 0.0) ** 2 / (2 * K[j, j])
+        if alone >= best_value:
+            single_margin = min(single_margin, relative(alone, best_value)) if single is not None else math.inf
+            best_value, single = alone, j
+        if best_value == 0:
+            continue
+        for level in _thresholds((1 - epsilon) * best_value / (9 * m**2), best_value * m, epsilon):
+            members = sets.setdefault(level, [])
+            if len(members) >= m:
+                continue
+            new = worth([*members, j])
+            if run.compare(new - values.get(level, 0.0), (1 + epsilon) ** level / m) >= 0:
+                members.append(j)
+                values[level] = new
+    return _best(K, mu, run, [s for s in sets.values() if s], single, single_margin)

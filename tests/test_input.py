@@ -1,0 +1,237 @@
+"""Bad input: one clear error, and the selector as it was."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream, Streak
+from protosieve.kernels import Gaussian, Linear
+from protosieve.means import ReservoirMean
+
+
+def fingerprint(selector):
+    """Everything a failed call must leave alone."""
+    state = copy.deepcopy({k: v for k, v in vars(selector).items() if k not in ("_stream", "_result")})
+    if hasattr(selector, "_stream"):
+        result = selector.result_
+        state.update(n=selector.n_samples_seen_, indices=result.indices.tolist(), weights=result.weights.tolist())
+        state.update(pending=selector._stream.pending[: selector._stream.n_pending].tolist())
+    return repr(state)
+
+
+def bad(X, row, column, value):
+    X = X.copy()
+    X[row, column] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("chunk", "match"),
+    [
+        (lambda X: bad(X, 4, 2, np.nan), r"row 154, column 2 is NaN; drop the row or fill the value in"),
+        (lambda X: bad(X, 9, 0, np.inf), r"row 159, column 0 is inf \(infinity\)"),
+        (lambda X: bad(X, 9, 0, -np.inf), r"row 159, column 0 is -inf"),
+        (lambda X: X[:, :3], "X has 3 features, but .* is expecting 4 features"),
+        (lambda X: X[0], "Expected 2D array, got 1D array"),
+        (lambda X: X + 1j, "Complex data not supported"),
+        (lambda X: bad(X.astype(object), 3, 1, "red"), "row 153, column 1 holds 'red', which is not a number"),
+        (lambda X: [*X.astype(str).tolist(), ["a", "b", "c", "d"]], "row 450, column 0 holds"),
+        (lambda X: 7, "Expected 2D array, got scalar"),
+    ],
+)
+def test_a_bad_chunk_names_the_row_of_the_stream_and_changes_nothing(selector, X, chunk, match):
+    fed = selector(8, random_state=0, block_size=64).partial_fit(X[:150])
+    before = fingerprint(fed)
+    with pytest.raises(InputError, match=match):
+        fed.partial_fit(chunk(X))
+    assert fingerprint(fed) == before
+    other = selector(8, random_state=0, block_size=64).partial_fit(X)
+    np.testing.assert_array_equal(fed.partial_fit(X[150:]).weights_, other.weights_)
+
+
+def test_a_failed_fit_leaves_the_previous_one(selector, X):
+    fitted = selector(8, random_state=0).fit(X)
+    before = fingerprint(fitted)
+    for wrong in (X[:, :2] * np.nan, np.empty((0, 2)), X[0]):
+        with pytest.raises(InputError):
+            fitted.fit(wrong)
+        assert fingerprint(fitted) == before
+
+
+def test_a_failed_first_call_leaves_an_unfitted_selector(selector, X):
+    fresh = selector()
+    for wrong in (bad(X, 0, 0, np.nan), X[0]):
+        with pytest.raises(InputError):
+            fresh.partial_fit(wrong)
+        with pytest.raises(InputError):
+            fresh.fit(wrong)
+    with pytest.raises(NotFittedError):
+        _ = fresh.weights_
+    assert not hasattr(fresh, "n_features_in_")
+
+
+def test_a_kernel_that_fails_half_way_loses_nothing(selector, X):
+    calls = []
+
+    def moody(A, B):
+        calls.append(1)
+        if broken and len(calls) > 2:
+            raise RuntimeError("no")
+        return A @ B.T
+
+    broken = False
+    fed = selector(8, kernel=moody, block_size=16, random_state=0).partial_fit(X[:100] + 5)
+    before = fingerprint(fed)
+    broken = True
+    calls.clear()
+    with pytest.raises(RuntimeError, match="no"):
+        fed.partial_fit(X[100:] + 5)
+    broken = False
+    assert fingerprint(fed) == before
+
+
+def test_an_empty_chunk_changes_nothing(selector, X):
+    fed = selector(8, random_state=0).partial_fit(np.empty((0, 4)))
+    with pytest.raises(NotFittedError):
+        _ = fed.result_
+    fed.partial_fit(X)
+    before = fingerprint(fed)
+    assert fingerprint(fed.partial_fit(np.empty((0, 4)))) == before
+
+
+def test_a_target_that_comes_with_an_empty_chunk_is_remembered(selector, X):
+    one = selector(8, random_state=0).partial_fit(X[:0], target=X[:40]).partial_fit(X)
+    two = selector(8, random_state=0).partial_fit(X, target=X[:40])
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+def test_no_rows_at_all(selector):
+    with pytest.raises(InputError, match=r"0 row\(s\) \(shape=\(0, 4\)\) while a minimum of 1 is required"):
+        selector().fit(np.empty((0, 4)))
+    with pytest.raises(InputError, match=r"0 feature\(s\)"):
+        selector().fit(np.empty((4, 0)))
+    with pytest.raises(NotFittedError):
+        selector().predict(np.ones((1, 4)))
+
+
+def test_a_sparse_matrix_says_what_to_do(selector):
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(InputError, match=r"X is a sparse matrix, which is not supported; pass X.toarray\(\)"):
+        selector().fit(scipy_sparse.eye(5).tocsr())
+
+
+def test_more_prototypes_than_rows_keeps_the_useful_ones_with_a_warning(selector, X):
+    with pytest.warns(ProtosieveWarning, match="n_prototypes=50 but X has 20 rows"):
+        fitted = selector(50, kernel=Gaussian(1.0)).fit(X[:20])
+    assert 1 <= len(fitted.weights_) <= 20
+
+
+def test_constant_rows_are_one_prototype_that_stands_for_all(selector):
+    fitted = selector(5, kernel=Gaussian(1.0)).fit(np.full((40, 3), 2.5))
+    assert fitted.weights_.sum() == pytest.approx(1.0)
+    assert fitted.mmd_ == pytest.approx(0.0, abs=1e-7)
+    assert (fitted.weights_ > 0).sum() == 1
+    with pytest.warns(ProtosieveWarning, match="all equal"):
+        selector(5).fit(np.full((40, 3), 2.5))
+
+
+def test_one_row_is_its_own_prototype(selector):
+    with pytest.warns(ProtosieveWarning, match="has 1 rows"):
+        fitted = selector(5).fit(np.array([[1.0, 2.0]]))
+    assert fitted.prototype_indices_.tolist() == [0]
+    assert fitted.weights_.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"n_prototypes": 0}, "n_prototypes must be a whole number of at least 1, got 0"),
+        ({"n_prototypes": 2.5}, "n_prototypes must be a whole number of at least 1, got 2.5"),
+        ({"n_prototypes": True}, "n_prototypes must be a whole number"),
+        ({"block_size": 0}, "block_size must be a whole number of at least 1, got 0"),
+        ({"kernel": "rbf"}, "kernel must be a kernel of protosieve.kernels"),
+        ({"mean": "exact"}, "mean must be a mean of protosieve.means"),
+        ({"random_state": "seed"}, "random_state must be None, a whole number of at least 0 or a NumPy generator"),
+        ({"random_state": -1}, "random_state must be"),
+    ],
+)
+def test_parameters_are_checked_when_work_starts(selector, X, options, match):
+    made = selector(**options)
+    for call in (made.fit, made.partial_fit):
+        with pytest.raises(ParameterError, match=match):
+            call(X)
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, -0.5, 2, float("nan"), "0.4"])
+@pytest.mark.parametrize("selector", [ProtoStream, Streak])
+def test_epsilon_lies_between_zero_and_one(selector, X, epsilon):
+    with pytest.raises(ParameterError, match="epsilon must be a number between 0 and 1, both excluded"):
+        selector(epsilon=epsilon).fit(X)
+
+
+def test_a_target_has_the_columns_of_the_rows(selector, X):
+    with pytest.raises(InputError, match="target has 3 columns and X has 4"):
+        selector().fit(X, target=X[:, :3])
+    with pytest.raises(InputError, match="target has no rows"):
+        selector().fit(X, target=X[:0])
+    with pytest.raises(InputError, match="target: row 1, column 0 is NaN"):
+        selector().partial_fit(X, target=bad(X, 1, 0, np.nan))
+
+
+def test_a_new_target_half_way_is_refused(selector, X):
+    fed = selector(8, random_state=0).partial_fit(X[:150], target=X)
+    before = fingerprint(fed)
+    with pytest.raises(InputError, match="target was given after 150 rows"):
+        fed.partial_fit(X[150:], target=X)
+    assert fingerprint(fed) == before
+
+
+def test_nothing_similar_to_the_target_says_so(selector, X):
+    """With the linear kernel and a target on the other side every gradient at zero is negative."""
+    rows = np.abs(X) + 1
+    with pytest.raises(InputError, match=r"none of the 300 rows has a positive mean similarity .* Linear\(\)"):
+        selector(kernel=Linear()).fit(rows, target=-rows)
+    fed = selector(kernel=Linear()).partial_fit(rows[:50], target=-rows)
+    with pytest.raises(InputError, match="none of the 50 rows"):
+        _ = fed.result_
+    fed.partial_fit(-rows[50:])
+    assert (fed.prototype_indices_[fed.weights_ > 0] >= 50).all()
+
+
+def test_float16_becomes_float32_and_integers_float64(X):
+    for given, kept in [(np.float16, np.float32), (np.float32, np.float32), (np.uint8, np.float64), (int, np.float64)]:
+        rows = np.clip(np.abs(X) * 3, 0, 200).astype(given)
+        assert ProtoStream(5, random_state=0).fit(rows).prototypes_.dtype == kept
+
+
+def test_the_first_chunk_settles_the_dtype(X):
+    fed = ProtoStream(5, random_state=0).partial_fit(X[:100].astype(np.float32)).partial_fit(X[100:])
+    assert fed.prototypes_.dtype == np.float32
+
+
+def test_data_frames_are_welcome_and_their_columns_remembered(selector, X):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    fitted = selector(6, random_state=0).fit(frame)
+    assert fitted.result_.feature_names == ("a", "b", "c", "d")
+    np.testing.assert_array_equal(fitted.weights_, selector(6, random_state=0).fit(X).weights_)
+    with pytest.raises(InputError, match="feature names should match"):
+        fitted.partial_fit(frame[["b", "a", "c", "d"]])
+    with pytest.raises(InputError, match="feature names should match"):
+        fitted.predict(frame.rename(columns={"a": "z"}))
+    assert fitted.get_feature_names_out().tolist()[0] == f"{selector.__name__.lower()}0"
+
+
+def test_generators_seed_without_being_used_up(X):
+    generator = np.random.default_rng(3)
+    one, two = (ProtoStream(5, mean=ReservoirMean(50), random_state=generator).partial_fit(X) for _ in range(2))
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    legacy = ProtoStream(5, mean=ReservoirMean(50), random_state=np.random.RandomState(3)).partial_fit(X)
+    assert len(legacy.weights_)
+
+
+def test_every_error_is_a_value_error():
+    assert issubclass(ProtosieveError, ValueError)
+    assert issubclass(InputError, ProtosieveError)

@@ -1,0 +1,73 @@
+"""The selectors against literal transcriptions of the pseudo-code."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import oracles
+from problems import generic_problems
+from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve.kernels import Gaussian
+
+CASES = 300
+TOO_CLOSE = 1e-10
+
+
+def _weights_by_row(X, chosen, weights):
+    """Weights summed over exact copies: between copies they are not determined."""
+    rows, place = np.unique(X[chosen], axis=0, return_inverse=True)
+    return rows, np.bincount(place.ravel(), weights, minlength=len(rows))
+
+
+def _agrees(selector, run, problem, K):
+    """Same index set; same weights to 1e-8 where the Gram matrix determines them, else the same sums ``K w``."""
+    chosen, weights = selector.prototype_indices_, selector.weights_
+    expected = np.array(run.chosen)
+    if run.tied:  # which members of weight zero come along is not determined
+        chosen, weights = chosen[weights > 1e-12], weights[weights > 1e-12]
+        expected, run.weights = expected[run.weights > 1e-12], run.weights[run.weights > 1e-12]
+    assert sorted(chosen.tolist()) == expected.tolist()
+    weights = weights[np.argsort(chosen)]
+    rows, ours = _weights_by_row(problem.X, expected, weights)
+    _, theirs = _weights_by_row(problem.X, expected, run.weights)
+    smallest = np.linalg.eigvalsh(oracles.gaussian(rows, rows, problem.width))[0]
+    if smallest > 1e-7:
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-8)
+        return True
+    function = K[np.ix_(expected, expected)]
+    np.testing.assert_allclose(function @ weights, function @ run.weights, rtol=0, atol=1e-8)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("selector", "literal"),
+    [(ProtoBasic, oracles.protobasic), (ProtoStream, oracles.protostream), (Streak, oracles.streak)],
+    ids=["ProtoBasic", "ProtoStream", "Streak"],
+)
+def test_selects_what_the_pseudo_code_selects(selector, literal):
+    count = {"compared": 0, "weights": 0, "aside": 0}
+
+    @settings(
+        max_examples=CASES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
+    @given(generic_problems)
+    def compare(problem):
+        K = oracles.gaussian(problem.X, problem.X, problem.width)
+        mu = oracles.gaussian(problem.X, problem.target, problem.width).mean(axis=1)
+        options = {} if selector is ProtoBasic else {"epsilon": problem.epsilon}
+        run = literal(K, mu, problem.m, **options)
+        if run.margin < TOO_CLOSE:
+            count["aside"] += 1
+            return
+        ours = selector(problem.m, kernel=Gaussian(problem.width), block_size=problem.block_size, **options)
+        for i, chunk in enumerate(problem.chunks()):
+            ours.partial_fit(chunk, **({"target": problem.target} if i == 0 else {}))
+        count["compared"] += 1
+        count["weights"] += _agrees(ours, run, problem, K)
+        assert ours.objective_ == pytest.approx(run.objective, rel=1e-9, abs=1e-12)
+
+    compare()
+    print(f"\n{selector.__name__}: {count}")  # noqa: T201
+    assert count["compared"] >= 200
+    assert count["aside"] < 0.02 * CASES, count
+    assert count["weights"] > 0.8 * count["compared"]

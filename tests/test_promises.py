@@ -1,0 +1,217 @@
+"""The promises of the library, each a property."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import oracles
+from problems import problems
+from protosieve import ProtoBasic, ProtoStream, Streak, load
+from protosieve.kernels import Gaussian
+from protosieve.means import ReservoirMean
+
+pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
+
+each_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, Streak])
+relaxed = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+dtypes = st.sampled_from([np.float32, np.float64])
+
+
+def make(selector, problem, **options):
+    if selector is not ProtoBasic:
+        options["epsilon"] = problem.epsilon
+    return selector(problem.m, kernel=Gaussian(problem.width), block_size=problem.block_size, random_state=3, **options)
+
+
+def stream(selector, chunks, target=None):
+    """Feed chunks; the target, if any, comes with the first."""
+    for i, chunk in enumerate(chunks):
+        selector.partial_fit(chunk, target=target if i == 0 else None)
+    return selector
+
+
+def assert_identical(one, other):
+    """Bit for bit."""
+    for name in ("indices", "rows", "weights"):
+        np.testing.assert_array_equal(getattr(one.result_, name), getattr(other.result_, name))
+    for name in ("objective", "residual", "mmd", "n_seen"):
+        assert getattr(one.result_, name) == getattr(other.result_, name)
+    np.testing.assert_array_equal(one.result_.trace.objective, other.result_.trace.objective)
+    np.testing.assert_array_equal(one.result_.trace.rows_seen, other.result_.trace.rows_seen)
+
+
+@each_selector
+@relaxed
+@given(problem=problems, dtype=dtypes)
+def test_any_chunking_gives_the_same_bits_with_a_target(selector, problem, dtype):
+    X, target = problem.X.astype(dtype), problem.target.astype(dtype)
+    whole = make(selector, problem).partial_fit(X, target=target)
+    assert_identical(whole, stream(make(selector, problem), np.split(X, problem.cuts), target))
+    assert_identical(whole, stream(make(selector, problem), np.split(X, len(X)), target))
+    assert_identical(whole, make(selector, problem).fit(X, target=target))
+
+
+@each_selector
+@relaxed
+@given(problem=problems, dtype=dtypes)
+def test_any_chunking_gives_the_same_bits_following_the_stream(selector, problem, dtype):
+    X = problem.X.astype(dtype)
+    mean = ReservoirMean(size=7)
+    whole = make(selector, problem, mean=mean).partial_fit(X)
+    assert_identical(whole, stream(make(selector, problem, mean=mean), np.split(X, problem.cuts)))
+    assert_identical(whole, stream(make(selector, problem, mean=mean), np.split(X, len(X))))
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
+def test_fit_is_a_stream_whose_target_is_the_data(selector, problem):
+    fitted = make(selector, problem).fit(problem.X)
+    assert_identical(fitted, stream(make(selector, problem), problem.chunks(), problem.X.copy()))
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
+def test_indices_are_row_numbers_of_the_whole_stream_and_rows_are_kept(selector, problem):
+    fitted = stream(make(selector, problem), problem.chunks())
+    np.testing.assert_array_equal(fitted.prototypes_, problem.X[fitted.prototype_indices_])
+    assert len(set(fitted.prototype_indices_.tolist())) == len(fitted.prototype_indices_) <= problem.m
+    assert fitted.n_samples_seen_ == len(problem.X)
+    assert (np.diff(fitted.weights_) <= 0).all()
+
+
+@each_selector
+@relaxed
+@given(problem=problems, dtype=dtypes)
+def test_weights_are_non_negative_and_optimal_to_1e_8(selector, problem, dtype):
+    X, target = problem.X.astype(dtype), problem.target.astype(dtype)
+    fitted = make(selector, problem).fit(X, target=target)
+    kept = fitted.prototypes_.astype(np.float64)
+    K = oracles.gaussian(kept, kept, problem.width)
+    mu = oracles.gaussian(kept, target.astype(np.float64), problem.width).mean(axis=1)
+    gradient = mu - K @ fitted.weights_
+    assert (fitted.weights_ >= 0).all()
+    assert gradient.max() <= 1e-8
+    assert np.abs(gradient[fitted.weights_ > 0]).max(initial=0) <= 1e-8
+
+
+@pytest.mark.parametrize("selector", [ProtoStream, Streak])
+@relaxed
+@given(problem=problems)
+def test_the_value_never_falls_with_a_fixed_target(selector, problem):
+    growing = make(selector, problem)
+    before = 0.0
+    for i in range(len(problem.X)):
+        growing.partial_fit(problem.X[i : i + 1], target=problem.target if i == 0 else None)
+        held = growing._value(growing._stream.progress) if growing._stream.progress else 0.0
+        assert growing.objective_ >= before * (1 - 1e-12)
+        assert growing.objective_ >= held * (1 - 1e-12)
+        before = growing.objective_
+
+
+@relaxed
+@given(problem=problems)
+def test_what_protobasic_rests_on_never_falls(problem):
+    """Its guarantee is on the sum of squared gradients at zero; ``l`` itself can fall when a row is replaced."""
+    growing = make(ProtoBasic, problem)
+    before = 0.0
+    for i in range(len(problem.X)):
+        growing.partial_fit(problem.X[i : i + 1], target=problem.target if i == 0 else None)
+        mu = oracles.gaussian(growing.prototypes_, problem.target, problem.width).mean(axis=1)
+        assert (mu**2).sum() >= before * (1 - 1e-12)
+        before = (mu**2).sum()
+
+
+@each_selector
+@relaxed
+@given(problem=problems, share=st.floats(0, 1), running=st.booleans(), dtype=dtypes)
+def test_saved_and_resumed_equals_uninterrupted(selector, problem, share, running, dtype, tmp_path):
+    X = problem.X.astype(dtype)
+    options = {"mean": ReservoirMean(size=9)} if running else {}
+    target = None if running else problem.target.astype(dtype)
+    stop = max(1, math.ceil(share * len(X)))
+    first = make(selector, problem, **options).partial_fit(X[:stop], target=target)
+    first.save(tmp_path / "run.npz")
+    resumed = load(tmp_path / "run.npz").partial_fit(X[stop:])
+    assert_identical(resumed, make(selector, problem, **options).partial_fit(X, target=target))
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
+def test_looking_at_the_result_changes_nothing(selector, problem):
+    watched, blind = make(selector, problem), make(selector, problem)
+    for chunk in problem.chunks():
+        blind.partial_fit(chunk)
+        if len(chunk):
+            assert len(watched.partial_fit(chunk).result_) <= problem.m
+    assert_identical(watched, blind)
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
+def test_invariants_hold_after_every_row(selector, problem):
+    fed = make(selector, problem, mean=ReservoirMean(size=11))
+    for row in problem.X:
+        fed.partial_fit(row[None])
+        if fed._stream.progress is not None:
+            fed._stream.progress._check(problem.m)
+
+
+def _bytes_held(value):
+    """Bytes of every array reachable from a state."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(_bytes_held, value.values()))
+    if isinstance(value, list | tuple):
+        return 8 * len(value) + sum(map(_bytes_held, value))
+    return _bytes_held(vars(value)) if hasattr(value, "__dict__") else 0
+
+
+def _bound(selector, d, reservoir, itemsize):
+    """Bytes a state may hold: buffer, sample and its prepared snapshot, and the sets. Nothing here knows n."""
+    m, block = selector.n_prototypes, selector.block_size
+    sample = 3 * reservoir * ((d + 2) * itemsize + 8)
+    if isinstance(selector, ProtoBasic):
+        sets = m * (d * itemsize + 16)
+    else:
+        window = m**2 if isinstance(selector, ProtoStream) else 9 * m**3 / (1 - selector.epsilon)
+        thresholds = math.log(window) / math.log1p(selector.epsilon) + 3  # and the closed one and the single row
+        room = max(16, 2 * m)
+        per_set = 2 * room**2 * 8 + 5 * room * 8
+        pool = 2 * thresholds * m * ((2 * d + 2) * itemsize + 24)
+        sets = thresholds * per_set + pool
+    return block * d * itemsize + sample + sets + 20_000  # the trace and numbers
+
+
+@pytest.mark.parametrize("order", ["shuffled", "ever more typical"])
+@each_selector
+def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order):
+    rng = np.random.default_rng(0)
+    n, d, reservoir = 300, 5, 64
+    fed = selector(8, kernel=Gaussian(2.0), mean=ReservoirMean(size=reservoir), block_size=32, random_state=0)
+    bound = _bound(fed, d, reservoir, 8)
+    for turn in range(100):
+        rows = rng.normal(size=(n, d))
+        if order == "ever more typical":  # better single rows keep coming: the window keeps moving
+            rows *= 3 * (1 - turn / 100)
+        fed.partial_fit(rows)
+        assert _bytes_held(vars(fed)["_stream"]) <= bound, f"after {(turn + 1) * n} rows"
+
+
+@each_selector
+def test_same_seed_same_result(selector, X):
+    options = {"n_prototypes": 12, "mean": ReservoirMean(size=50)}
+    one, two, three = (selector(**options, random_state=seed).partial_fit(X) for seed in (5, 5, 6))
+    assert_identical(one, two)
+    assert not np.array_equal(one.weights_, three.weights_)

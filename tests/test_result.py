@@ -1,0 +1,76 @@
+"""The result and its numbers, against their definitions."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import oracles
+import protosieve
+from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve.kernels import Gaussian
+
+
+@pytest.fixture
+def result(selector, X):
+    return selector(9, kernel=Gaussian(2.0), random_state=0).fit(X).result_
+
+
+def test_objective_residual_mmd_and_certificate_are_what_they_say(result, X):
+    K = oracles.gaussian(result.rows, result.rows, 2.0)
+    mu = oracles.gaussian(result.rows, X, 2.0).mean(axis=1)
+    norm = oracles.gaussian(X, X, 2.0).mean()
+    squared = norm - 2 * result.weights @ mu + result.weights @ K @ result.weights
+    assert result.objective == pytest.approx(oracles.value(K, mu, result.weights), rel=1e-10)
+    assert result.mmd == pytest.approx(np.sqrt(squared), rel=1e-6)
+    assert result.residual == pytest.approx(squared / norm, rel=1e-6)
+    assert result.certificate.upper_bound == pytest.approx(norm / 2, rel=1e-10)
+    assert result.certificate.ratio == pytest.approx(1 - result.residual)
+    assert f"carry {100 * result.certificate.ratio:.4g} %" in str(result.certificate)
+
+
+def test_another_target_has_its_own_bound(selector, X):
+    target = X[:40] + 1
+    result = selector(9, kernel=Gaussian(2.0)).fit(X, target=target).result_
+    assert result.certificate.upper_bound == pytest.approx(oracles.gaussian(target, target, 2.0).mean() / 2, rel=1e-10)
+
+
+def test_the_result_is_frozen(result):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.objective = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        result.weights[0] = 1.0
+
+
+def test_it_says_how_it_was_made(result, selector):
+    assert result.selector == selector.__name__
+    assert result.parameters["n_prototypes"] == 9
+    assert result.kernel == Gaussian(2.0)
+    assert result.n_seen == 300
+    assert result.random_state == 0
+    assert result.version == protosieve.__version__
+    assert f"{len(result)} of 300 rows by {selector.__name__}" in repr(result)
+
+
+@pytest.mark.parametrize("selector", [ProtoStream, Streak])
+def test_the_trace_follows_the_objective_in_fixed_memory(selector):
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    trace = selector(5, kernel=Gaussian(1.0), block_size=4).fit(rows).result_.trace
+    assert 100 < len(trace) <= 258
+    assert (np.diff(trace.rows_seen) >= 0).all()
+    assert trace.rows_seen[-1] == 3000
+    assert (np.diff(trace.objective) >= -1e-12).all()
+
+
+def test_protobasic_traces_the_end_only(X):
+    assert ProtoBasic(5).fit(X).result_.trace.rows_seen.tolist() == [300]
+
+
+def test_attributes_are_the_results(selector, X):
+    fitted = selector(5, random_state=0).fit(X)
+    result = fitted.result_
+    assert fitted.result_ is result
+    assert fitted.objective_ == result.objective
+    assert fitted.mmd_ == result.mmd
+    assert fitted.kernel_ is result.kernel
+    assert fitted.prototype_indices_ is result.indices

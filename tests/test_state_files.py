@@ -1,0 +1,197 @@
+"""State files: data, whole or not at all, and one error for every damage."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from protosieve import ProtosieveError, ProtoStream, StateFileError, _state, load
+from protosieve.kernels import Gaussian, Laplacian, Polynomial
+from protosieve.means import ExactMean, ReservoirMean
+
+
+@pytest.fixture
+def saved(selector, X, tmp_path):
+    fed = selector(6, mean=ReservoirMean(40), block_size=64, random_state=0).partial_fit(X[:200])
+    fed.save(tmp_path / "run.npz")
+    return fed, tmp_path / "run.npz"
+
+
+def test_a_loaded_selector_is_the_same_selector(saved, X):
+    fed, path = saved
+    again = load(path)
+    assert type(again) is type(fed)
+    assert repr(again) == repr(fed)
+    np.testing.assert_array_equal(again.weights_, fed.weights_)
+    np.testing.assert_array_equal(again.predict(X), fed.predict(X))
+    assert again.n_samples_seen_ == 200
+
+
+@pytest.mark.parametrize("kernel", [Gaussian("median"), Gaussian(2.0), Laplacian(3.0), Polynomial(2)])
+@pytest.mark.parametrize("target", [True, False])
+def test_kernels_targets_and_names_survive(kernel, target, X, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fed = ProtoStream(6, kernel=kernel, random_state=1).partial_fit(frame, target=X[:70] if target else None)
+    fed.save(tmp_path / "run.npz")
+    again = load(tmp_path / "run.npz")
+    assert again.kernel == kernel
+    assert again.kernel_ == fed.kernel_
+    assert again.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(again.weights_, fed.weights_)
+
+
+def test_a_target_in_the_mean_survives(X, tmp_path):
+    fed = ProtoStream(6, mean=ExactMean(X[:30]), random_state=1).fit(X)
+    fed.save(tmp_path / "run.npz")
+    np.testing.assert_array_equal(load(tmp_path / "run.npz").weights_, fed.weights_)
+
+
+def test_the_file_is_plain_arrays_and_json(saved):
+    with zipfile.ZipFile(saved[1]) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        names = [name for name in archive.namelist() if name != "manifest.json"]
+    assert manifest["format"] == _state.FORMAT
+    with np.load(saved[1], allow_pickle=False) as arrays:
+        for name in names:
+            assert arrays[name.removesuffix(".npy")].dtype != object
+
+
+def test_every_truncation_is_one_clear_error(saved, tmp_path):
+    whole = saved[1].read_bytes()
+    short = tmp_path / "short.npz"
+    for length in [0, 1, 100, len(whole) // 2, len(whole) - 1]:
+        short.write_bytes(whole[:length])
+        with pytest.raises(StateFileError, match=r"short\.npz: not a protosieve state file, or a damaged one"):
+            load(short)
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(saved, tmp_path):
+    whole, flipped = saved[1].read_bytes(), tmp_path / "flipped.npz"
+    expected = load(saved[1]).weights_
+    for place in np.random.default_rng(0).integers(len(whole), size=150):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        flipped.write_bytes(damaged)
+        try:
+            found = load(flipped).weights_
+        except StateFileError:
+            continue
+        np.testing.assert_array_equal(found, expected)  # a byte the format does not use, such as a time stamp
+
+
+def rewrite(path, target, change):
+    """The archive with a changed manifest."""
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, json.dumps(change(json.loads(data))) if name == "manifest.json" else data)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda m: {**m, "format": 99}, "written in state format 99, this version reads format 1"),
+        (lambda m: {"hello": 1}, "its manifest has no format number"),
+        (lambda m: [], "its manifest has no format number"),
+        (lambda m: {**m, "sha256": "0" * 64}, "the digest does not match"),
+        (lambda m: {**m, "body": {"type": "eval", "fields": {}}}, "the digest does not match"),
+    ],
+)
+def test_a_tampered_manifest_is_refused(saved, tmp_path, change, match):
+    rewrite(saved[1], tmp_path / "changed.npz", change)
+    with pytest.raises(StateFileError, match=match):
+        load(tmp_path / "changed.npz")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "eval", "fields": {}},
+        {"type": "Gaussian", "fields": {"width": -1}},
+        {"type": "Saved", "fields": {"selector": "os"}},
+        {"array": "nowhere"},
+        7,
+    ],
+)
+def test_a_forged_body_with_a_right_digest_builds_nothing_else(tmp_path, body):
+    manifest = {"format": _state.FORMAT, "body": body, "sha256": _state._digest(body, {})}
+    with zipfile.ZipFile(tmp_path / "forged.npz", "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+    with pytest.raises(StateFileError, match=r"forged\.npz"):
+        load(tmp_path / "forged.npz")
+
+
+def test_foreign_files_are_refused(tmp_path, X):
+    np.savez(tmp_path / "other.npz", X=X)
+    (tmp_path / "text.npz").write_text("hello")
+    for name in ("other.npz", "text.npz"):
+        with pytest.raises(StateFileError, match="not a protosieve state file, or a damaged one"):
+            load(tmp_path / name)
+    with pytest.raises(StateFileError, match="no such state file"):
+        load(tmp_path / "missing.npz")
+    with pytest.raises(StateFileError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_a_function_cannot_be_saved_and_nothing_is_written(X, tmp_path):
+    fed = ProtoStream(6, kernel=lambda A, B: np.abs(A) @ np.abs(B).T).partial_fit(X)
+    with pytest.raises(StateFileError, match="a state file holds data, never code"):
+        fed.save(tmp_path / "run.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_previous_file(saved, monkeypatch):
+    fed, path = saved
+    before = path.read_bytes()
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StateFileError, match=r"cannot write the state to .*No space left on device\. Whatever stood"):
+        fed.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_a_missing_folder_is_one_clear_error(saved, tmp_path):
+    with pytest.raises(StateFileError, match="No such file or directory"):
+        saved[0].save(tmp_path / "nowhere" / "run.npz")
+
+
+@pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell with ulimit")
+def test_a_really_full_disk_leaves_the_previous_file(saved, tmp_path):
+    """A file size limit stops the writing half way, as a full disk does."""
+    _, path = saved
+    before = path.read_bytes()
+    script = f"import protosieve; protosieve.load({str(path)!r}).save({str(path)!r})"
+    limited = f'ulimit -f 4; trap "" XFSZ; exec {sys.executable} -c "{script}"'
+    run = subprocess.run(["sh", "-c", limited], capture_output=True, text=True)
+    assert run.returncode != 0
+    assert "StateFileError: cannot write the state" in run.stderr
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_loading_never_unpickles(saved, monkeypatch):
+    def forbidden(*args, **kwargs):
+        raise AssertionError("pickle was used")
+
+    monkeypatch.setattr("pickle.load", forbidden)
+    monkeypatch.setattr("pickle.loads", forbidden)
+    load(saved[1])
+
+
+def test_an_unfitted_selector_cannot_be_saved(selector, tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        selector().save(tmp_path / "run.npz")
+
+
+def test_state_errors_are_protosieve_errors():
+    assert issubclass(StateFileError, ProtosieveError)

@@ -1,0 +1,44 @@
+"""The public surface is a list."""
+
+import importlib
+import inspect
+
+import pytest
+
+import protosieve
+
+SURFACE = {
+    "protosieve": [
+        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "Prototypes", "ProtosieveError",
+        "ProtosieveWarning", "StateFileError", "Streak", "Trace", "load",
+    ],
+    "protosieve.kernels": [
+        "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
+    ],
+    "protosieve.means": ["ExactMean", "FixedMean", "Mean", "MeanState", "ReservoirMean"],
+    "protosieve.objectives": ["Block", "KernelMean"],
+    "protosieve.weights": ["NonNegativeQP", "Projection", "Projections"],
+    "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", SURFACE)
+def test_the_surface_is_this(module):
+    assert list(importlib.import_module(module).__all__) == SURFACE[module]
+
+
+@pytest.mark.parametrize("module", SURFACE)
+def test_everything_public_is_documented(module):
+    loaded = importlib.import_module(module)
+    for name in loaded.__all__:
+        assert inspect.getdoc(getattr(loaded, name)), f"{module}.{name} has no docstring"
+
+
+def test_the_selectors_say_their_cost_and_source():
+    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.Streak):
+        for word in ("Parameters", "Notes", "References", "Examples", "O("):
+            assert word in inspect.getdoc(selector)
+
+
+def test_the_version_is_the_distributions():
+    assert protosieve.__version__ == importlib.metadata.version("protosieve")
