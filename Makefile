@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make demo` and `make test` set up .venv by themselves.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 RUN := $(VENV)/bin/python
 

@@ -29,7 +29,7 @@ def show(images: np.ndarray, captions: list[str], per_line: int = 5) -> None:
 def main() -> None:
     """Stream the digits in chunks, then look at what was kept."""
     images, digits = load_digits(return_X_y=True)
-    selector = ProtoStream(n_prototypes=20, kernel=Gaussian(width=14.0), random_state=0)
+    selector = ProtoStream(n_prototypes=20, kernel=Gaussian(width=22.0), random_state=0)
     for chunk in np.array_split(images, 9):
         selector.partial_fit(chunk)
         kept, seen = len(selector.weights_), selector.n_samples_seen_

@@ -80,6 +80,15 @@ def test_fit_is_a_stream_whose_target_is_the_data(selector, problem):
 @each_selector
 @relaxed
 @given(problem=problems)
+def test_a_fit_can_go_on_as_a_stream(selector, problem):
+    more = problem.X[::-1] + 0.5
+    went_on = make(selector, problem).fit(problem.X).partial_fit(more)
+    assert_identical(went_on, make(selector, problem).partial_fit(problem.X, target=problem.X).partial_fit(more))
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
 def test_indices_are_row_numbers_of_the_whole_stream_and_rows_are_kept(selector, problem):
     fitted = stream(make(selector, problem), problem.chunks())
     np.testing.assert_array_equal(fitted.prototypes_, problem.X[fitted.prototype_indices_])

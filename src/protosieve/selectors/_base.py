@@ -123,6 +123,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self._stream = stream
             self._early_target = None
             self._result = self._finish()
+            stream.is_target = False  # |mu|^2 is known, and rows that come now are not of the target
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
