@@ -112,6 +112,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             if not len(rows):
                 raise InputError(f"X: 0 row(s) (shape={rows.shape}) while a minimum of 1 is required.")
             stream = self._open(rows, self._target_rows(rows, target, default=rows))
+            stream.is_target = stream.target is rows
             self._remember_columns(X, reset=True)
             if len(rows) < self.n_prototypes:
                 warnings.warn(
@@ -278,7 +279,6 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             pending=np.empty((self.block_size, rows.shape[1]), rows.dtype),
             rng=_generator(self.random_state),
             target=target,
-            is_target=target is rows,
         )
 
     def _feed(self, stream: Stream, rows: Array) -> None:
