@@ -1,7 +1,8 @@
 """``make bench``: the three selectors on the paper's data, against one exact mean pass and against their literal twins.
 
-Each line is measured in a process of its own, so that peak memory is its own. Seconds are without the mean: a selector's
-total less what it spent in `FixedMean.at`; the mean pass is what it spent there, block by block. Best of several.
+Each line is measured in a process of its own, so that peak memory is its own. Seconds are without the mean: a
+selector's total less what it spent in `FixedMean.at`; the mean pass is what it spent there, block by block. Best of
+several.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""``make bench-memory``: a million rows of 64 columns streamed in chunks; memory stays flat, rows per second are printed."""
+"""``make bench-memory``: a million rows of 64 columns in chunks: rows per second, and memory that stays flat."""
 
 import argparse
 import time

@@ -9,8 +9,8 @@ import protosieve
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "Prototypes", "ProtosieveError",
-        "ProtosieveWarning", "StateFileError", "Streak", "Trace", "load",
+        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
+        "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",

@@ -51,7 +51,7 @@ class Cosine(Kernel):
 
     >>> import numpy as np
     >>> from protosieve.kernels import Cosine
-    >>> Cosine()(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-4.0, 3.0]])).round(6)
+    >>> Cosine()(np.array([[5.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 3.0]]))
     array([[1., 0.]])
     """
 

@@ -13,7 +13,7 @@ from protosieve.selectors._threshold import BlockView, Criterion, ThresholdSelec
 __all__ = ["ProtoStream"]
 
 
-_TOGETHER = 8  # rows that pass and are projected in one product; more are wasted, since rows taken change the rest
+_TOGETHER = 16  # rows that pass and are projected in one product; more are wasted, since rows taken change the rest
 
 
 class _ByGradient(Criterion):
@@ -29,7 +29,7 @@ class _ByGradient(Criterion):
         if not passing[j - start]:
             return None
         if not view.projected(j):
-            view.project(start + np.flatnonzero(passing)[:_TOGETHER])
+            view.expect(start + np.flatnonzero(passing)[:_TOGETHER])
         return j
 
     def taken(self, j: int) -> None:
@@ -40,14 +40,14 @@ class ProtoStream(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose gradient passes it; return the best set.
 
     With ``rho`` the squared largest gradient at zero so far, thresholds are ``tau = (1 + epsilon)^i`` inside
-    ``[rho / (2 m), rho m / 2]``. The set of ``tau`` takes row j when it has room and ``grad_j(w) >= sqrt(2 tau / m)`` at
-    its own best weights w, then solves its weights again. A row like one already kept has a small gradient, so sets
+    ``[rho / (2 m), rho m / 2]``. The set of ``tau`` takes row j when it has room and ``grad_j(w) >= sqrt(2 tau / m)``
+    at its own best weights w, then solves its weights again. A row like one already kept has a small gradient, so sets
     are diverse, unlike ProtoBasic's. A full set of threshold tau is worth at least ``tau / C_1`` (Lemma 5.6).
 
-    *When it does well*: kernels narrow enough that single rows differ. *When it does not*: sets fill from the head of the
-    stream, so order matters; and with a wide kernel (the median rule is wide for this purpose) the thresholds are too
-    coarse to find m rows: it then keeps far fewer, and can be worse than random rows with optimal weights. It is the
-    paper's algorithm and stays exactly that.
+    *When it does well*: kernels narrow enough that single rows differ. *When it does not*: sets fill from the head of
+    the stream, so order matters; and with a wide kernel (the median rule is wide for this purpose) the thresholds are
+    too coarse to find m rows: it then keeps far fewer, and can be worse than random rows with optimal weights. It is
+    the paper's algorithm and stays exactly that.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class ProtoStream(ThresholdSelector):
     kernel : Kernel or function, default Gaussian(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.4
-        Ratio of neighbouring thresholds, less one. Smaller is finer and slower; the paper found little gain below 0.4.
+        Ratio of neighbouring thresholds, less one. Smaller is finer and slower; the paper found little gain in it.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target, else a
         reservoir of 4,096 rows.
@@ -67,8 +67,8 @@ class ProtoStream(ThresholdSelector):
 
     Notes
     -----
-    There are ``T = 2 log(m) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and one kernel value per row held by a
-    set that is not full; a row taken costs O(m^2) per set that takes it. Memory is T m (d + 2 m) numbers at most.
+    There are ``T = 2 log(m) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and one kernel value per row held
+    by a set that is not full; a row taken costs O(m^2) per set that takes it. Memory is T m (d + 2 m) numbers at most.
 
     References
     ----------

@@ -15,7 +15,7 @@ __all__ = ["Streak"]
 _SLACK = 1e-6  # the bound is raised by this share, so that rounding never makes it understate
 
 
-_FIRST_LOOK, _LONGEST_LOOK = 8, 128  # rows judged in one product: more each time none of them is taken
+_FIRST_LOOK, _LONGEST_LOOK = 4, 128  # rows judged in one product: more each time none of them is taken
 
 
 class _ByGain(Criterion):
@@ -25,10 +25,10 @@ class _ByGain(Criterion):
 
         f(L + j) - f(L)  <=  max over a, d of  g_j a - |a phi_j + sum_i d_i phi_i|^2 / 2  =  g_j^2 / (2 s_j)
 
-    with ``s_j`` what the span of all of L, members of weight zero included, leaves of ``phi_j``. With the Cholesky factor
-    ``K_LL = R R'`` and ``C = R^-1 K_L,block`` it is ``s = diagonal - column sums of C^2``; a row that joins adds a line to C and
-    changes nothing else. Rows whose bound passes go to `Projections.gains_reach`, and the few it leaves open to the
-    program itself.
+    with ``s_j`` what the span of all of L, members of weight zero included, leaves of ``phi_j``. With the Cholesky
+    factor ``K_LL = R R'`` and ``C = R^-1 K_L,block`` it is the diagonal less the column sums of ``C^2``; the basis of
+    the weights serves as R^-1 unless it leaves members out. A row that joins adds a line to C and changes nothing else.
+    Rows whose bound passes go to `Projections.gains_reach`, and the few it leaves open to the program itself.
     """
 
     def __init__(self, view: BlockView, threshold: float) -> None:
@@ -72,9 +72,13 @@ class _ByGain(Criterion):
         view, qp = self._view, self._view.sieve.qp
         self._C = np.empty((qp.size + view.stop - view.start, len(view.block)))
         if qp.size:
-            root = _cholesky(qp.members_gram(), qp.noise)
-            C = solve_triangular(root, view.similarities.astype(np.float64), lower=True, check_finite=False)
-            self._C[: qp.size] = C
+            C = self._C[: qp.size]
+            K = view.similarities.astype(np.float64)
+            if qp.n_inside == qp.size:
+                qp.coordinates(K, out=C)
+            else:
+                root = _cholesky(qp.members_gram(), qp.noise)
+                C[:] = solve_triangular(root, K, lower=True, check_finite=False)
             self._left -= np.einsum("ij,ij->j", C, C)
         self._lines = qp.size
 
@@ -107,10 +111,12 @@ class Streak(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose marginal value passes it; return the best set.
 
     With v the best value of a single row so far, thresholds are ``tau = (1 + epsilon)^i`` inside
-    ``[(1 - epsilon) v / (9 m^2), v m]``. The set of ``tau`` takes row j when it has room and ``f(L + j) - f(L) >= tau / m``, the best
-    non-negative weights on both sides. This is the state of the art the paper measures itself against: as good as
-    ProtoStream, and slower, since values need more work than gradients. Here most rows are decided by a bound from
-    incremental algebra, so it is slower by a small factor and not by two orders of magnitude.
+    ``[(1 - epsilon) v / (9 m^2), v m]``. The set of ``tau`` takes row j when it has room and
+    ``f(L + j) - f(L) >= tau / m``, the best non-negative weights on both sides. This is the state of the art the paper
+    measures itself against: as good as ProtoStream, and slower, since values need more work than gradients. Here most
+    rows are decided by bounds from incremental algebra, so it is slower by a factor of some ten and not by a hundred.
+
+    Its lowest thresholds lie far below the rounding of float32 kernels; sets that low fill with whatever comes first.
 
     Parameters
     ----------
@@ -130,8 +136,8 @@ class Streak(ThresholdSelector):
 
     Notes
     -----
-    There are ``T = log(9 m^3 / (1 - epsilon)) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and O(m^2) per set that is not
-    full. Memory is T m (d + 2 m) numbers at most.
+    There are ``T = log(9 m^3 / (1 - epsilon)) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and O(m^2) per
+    set that is not full. Memory is T m (d + 2 m) numbers at most.
 
     References
     ----------

@@ -9,7 +9,7 @@ closes are not its own, among the others it takes the first that passes, solves,
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -86,8 +86,7 @@ class Sieves:
 
     def sweep(self) -> None:
         """Forget rows no set holds."""
-        used = np.unique(np.array([slot for sieve in self.all() for slot in sieve.members], dtype=np.intp))
-        moved = self.pool.sweep(used)
+        moved = self.pool.sweep(_slots(self.pool, self.all()))
         if moved is not None:
             for sieve in self.all():
                 sieve.members = moved[sieve.members].tolist()
@@ -102,16 +101,25 @@ class Sieves:
             sieve.qp._check()
 
 
+def _slots(pool: Pool, sets: Iterable[Sieve]) -> Indices:
+    """The slots some of these sets name, rising."""
+    named = np.zeros(pool.size, np.bool_)
+    for sieve in sets:
+        named[sieve.members] = True
+    return np.flatnonzero(named)
+
+
 class Similarities:
-    """The kernel between a block and the members of all open sets in one product; newcomers' rows as they are needed."""
+    """The kernel between a block and the members of all open sets, in one product; newcomers' rows when needed."""
 
     def __init__(self, pool: Pool, objective: KernelMean, block: Block, sets: list[Sieve]) -> None:
         self._pool, self._kernel, self._block = pool, objective.kernel, block
-        slots = np.unique(np.array([slot for sieve in sets for slot in sieve.members], dtype=np.intp))
+        slots = _slots(pool, sets)
         self._place = np.zeros(pool.size, np.intp)
         self._place[slots] = np.arange(len(slots))
         self._matrix = self._kernel.block(block.points.like(pool.left[slots]), block.points)
-        self._newcomers: dict[int, tuple[int, Array]] = {}
+        self._lines: dict[int, Array] = {}
+        self._slot: dict[int, int] = {}
 
     def gradients(self, sets: list[Sieve]) -> Float64:
         """The gradient at every row of the block for every set: one product, shape (sets, rows)."""
@@ -124,12 +132,19 @@ class Similarities:
         """The members' similarities to the block, one row each."""
         np.take(self._matrix, self._place[members], axis=0, out=out, mode="clip")  # "clip": the unbuffered way
 
+    def expect(self, rows: list[int]) -> None:
+        """These rows of the block may be asked for as newcomers: their similarities to the block in one product."""
+        new = [j for j in rows if j not in self._lines]
+        if new:
+            points = self._block.points
+            self._lines.update(zip(new, self._kernel.block(points.take(np.array(new)), points), strict=True))
+
     def newcomer(self, j: int) -> tuple[int, Array]:
-        """Row j of the block as a pool slot, and its similarities to the block; the same for every set that takes it."""
-        if j not in self._newcomers:
-            line = self._kernel.block(self._block.points.take(slice(j, j + 1)), self._block.points)
-            self._newcomers[j] = self._pool.add(self._block, j), line[0]
-        return self._newcomers[j]
+        """Row j of the block as a pool slot, and its similarities to the block; one for all sets that take it."""
+        if j not in self._slot:
+            self.expect([j])
+            self._slot[j] = self._pool.add(self._block, j)
+        return self._slot[j], self._lines[j]
 
 
 class BlockView:
@@ -161,6 +176,11 @@ class BlockView:
         self._projected = {row: i for i, row in enumerate(rows.tolist())}
         return self._projections
 
+    def expect(self, rows: Indices) -> None:
+        """These rows are likely to be admitted: what can be done for all of them at once, is."""
+        self.project(rows)
+        self._near.expect(rows.tolist())
+
     def projected(self, j: int) -> bool:
         return self._projections is not None and self._projections.good and j in self._projected
 
@@ -181,7 +201,7 @@ class BlockView:
         self.sieve.qp.append(*seen)
         rest = slice(j + 1, self.stop)
         weights = self.sieve.qp.weights.astype(line.dtype)
-        self.gradient[rest] = self.block.mu[rest] - weights @ self.similarities[:, rest]
+        np.subtract(self.block.mu[rest], weights @ self.similarities[:, rest], out=self.gradient[rest])
 
 
 class Criterion(ABC):

@@ -2,16 +2,21 @@
 
     maximise  l(w) = w'mu - w'K w / 2   over  w >= 0
 
-*Active* members have a positive weight, the others weight zero. For the active ones we keep a matrix ``V`` with
-``V K V' = I``: its rows are combinations of members that are orthonormal under ``K``. Then, with ``y = V mu``,
+For the members *inside* we keep a lower triangular ``V`` with ``V K V' = I``: its rows are combinations of them that
+are orthonormal under ``K``, and ``A = V'V`` is the inverse of ``K``. A newcomer with similarities k has
 
-    best weights of the active members, sign ignored   w = V'y
-    an outside element with similarities k:   c = V k   (its coordinates),   s = k_jj - c'c   (what they leave)
-    it joins:      V gets the row (-V'c, 1) / sqrt(s),   y the entry g / sqrt(s)   with   g = mu_j - k'w
-    it leaves:     rotate V so that one row alone holds its column, and delete both
+    c = V k   (its coordinates),   b = V'c   (its combination of members),   s = k_jj - c'c   (what they leave of it)
 
-Joining appends and rewrites nothing. Compared with updating ``K^-1 = V'V`` the condition number enters by its square
-root only.
+and gives V the row ``(-b, 1) / sqrt(s)``; nothing is rewritten. The best weights, sign ignored, are ``u = A mu``: the
+newcomer changes them by ``g / s`` times ``(-b, 1)``, where g is its gradient at u.
+
+Members whose weight falls to zero, Z, stay inside, since most come back soon. Holding them at zero is a small system:
+
+    w = u - A_:Z nu   with   A_ZZ nu = u_Z;   the gradient at w is nu at Z and zero at the others, for K A = I.
+
+Only the rows A_Z: are kept, each newcomer adding to them what it adds to A. Where members are nearly combinations of
+each other this loses digits: there, who falls to zero goes *outside*, out of the basis. V rather than A, for the
+condition number enters V by its square root only.
 """
 
 import math
@@ -20,7 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dposv, dtrtri
 
 from protosieve._state import storable
 from protosieve._typing import Float64, Indices
@@ -29,9 +35,13 @@ __all__ = ["NonNegativeQP", "Projection", "Projections"]
 
 _GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
 _CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
-_CHECK_EVERY = 32  # joins between two looks at the true gradient
+_CHECK_EVERY = 64  # joins between two looks at the true gradient
+# What a member adds to the span of the others is taken to be at least this share of k_jj. For kernels that are nowhere
+# negative ``w_j k_jj <= mu_j``, so it changes gradients by a tenth of the tolerance at most.
+_LEAST = 1e-11
+_LOOSE = 1e-7  # where 1 / (A_ii k_ii) may be smaller, A is large enough to cost digits
 _FIRST = 16  # members there is room for at first
-_STRIP = 32  # rows of the basis reflected at once: their product stays in the cache
+_STRIP = 128  # rows of the basis multiplied at once: they stay in the cache from one product to the next
 
 
 def _matrix() -> Float64:
@@ -42,6 +52,10 @@ def _vector() -> Float64:
     return np.zeros(0)
 
 
+def _indices() -> Indices:
+    return np.zeros(0, np.intp)
+
+
 def _grown(old: Any, room: int) -> Any:
     """The vector or square matrix at the head of a larger one of zeros."""
     new = np.zeros((room,) * old.ndim, old.dtype)
@@ -49,8 +63,15 @@ def _grown(old: Any, room: int) -> Any:
     return new
 
 
+def _widened(old: Float64, room: int) -> Float64:
+    """The same rows, in so many columns."""
+    new = np.zeros((len(old), room))
+    new[:, : old.shape[1]] = old
+    return new
+
+
 class Projection(NamedTuple):
-    """An outside element j against the active members: ``phi_j = sum_i b_i phi_i`` and a rest of squared length ``s``."""
+    """An outside element j against the members: ``phi_j = sum_i b_i phi_i`` and a rest of squared length ``s``."""
 
     b: Float64
     s: float
@@ -85,18 +106,22 @@ class NonNegativeQP:
     array([0.2, 0.6])
     """
 
-    # Inside, members stand in an order of our own, the ``n_active`` active ones first: every product below is then one of
-    # slices. ``order[position]`` is the member's number; ``gram``, ``mu``, ``w`` and the columns of ``basis`` go by position.
+    # ``gram`` holds the lower triangle only: a newcomer is then one row to write, and its column costs nothing.
     noise: float = float(np.finfo(np.float64).eps)
     size: int = 0
-    n_active: int = 0
-    order: Indices = field(default_factory=lambda: np.zeros(0, np.intp))
     gram: Float64 = field(default_factory=_matrix)
     mu: Float64 = field(default_factory=_vector)
     w: Float64 = field(default_factory=_vector)
     basis: Float64 = field(default_factory=_matrix)
-    y: Float64 = field(default_factory=_vector)
+    n_inside: int = 0
+    columns: Indices = field(default_factory=_indices)  # the member of each column of the basis, of u and of A
+    outside: Indices = field(default_factory=_indices)  # the others
+    u: Float64 = field(default_factory=_vector)
+    zero: Indices = field(default_factory=_indices)  # Z, by columns
+    nu: Float64 = field(default_factory=_vector)
+    rows: Float64 = field(default_factory=_matrix)  # A_Z:
     scale: float = 0.0  # max |mu|
+    least: float = 1.0  # 1 / (A_ii k_ii) is hardly smaller than this
     joins: int = 0  # since the last look at the true gradient
     rewritten: int = 0  # times the basis has changed other than by a new row
 
@@ -112,27 +137,29 @@ class NonNegativeQP:
         qp = cls(noise=noise)
         qp._reserve(size)
         qp.size = size
-        qp.order[:size] = np.arange(size)
-        qp.gram[:size, :size] = gram
+        qp.gram[:size, :size] = np.tril(gram)
         qp.mu[:size] = mu
         qp.scale = float(np.abs(mu).max(initial=0.0))
         if start is not None:
             qp.w[:size] = start
         qp._refactor()
+        qp._settle()
         return qp
+
+    @property
+    def inside(self) -> Indices:
+        """The members in the basis, by its columns."""
+        return self.columns[: self.n_inside]
 
     @property
     def weights(self) -> Float64:
         """The weights of all members, zero or more."""
-        by_member = np.empty(self.size)
-        by_member[self.order[: self.size]] = self.w[: self.size]
-        return by_member
+        return self.w[: self.size].copy()
 
     @property
     def value(self) -> float:
         """``l`` at the weights; ``w'K w = w'mu`` there."""
-        a = self.n_active
-        return 0.5 * float(self.mu[:a] @ self.w[:a])
+        return 0.5 * float(self.mu[: self.size] @ self.w[: self.size])
 
     @property
     def is_sealed(self) -> bool:
@@ -140,49 +167,50 @@ class NonNegativeQP:
 
     def members_gram(self) -> Float64:
         """The Gram matrix, by member; a copy."""
-        q = self.size
-        back = np.argsort(self.order[:q])
-        return self.gram[np.ix_(back, back)]
+        lower = self.gram[: self.size, : self.size]
+        return np.asarray(lower + np.tril(lower, -1).T)
 
     def append(self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None) -> None:
         """Add a member with ``k(x, members)``, ``k(x, x)`` and ``mu(x)``; solve.
 
-        ``projection`` is what `project` or `Projections` say of it, where that is known already.
+        ``projection`` is what `Projections` say of it, where that is known already.
         """
         q = self.size
         self._reserve(q + 1)
-        k = similarities[self.order[:q]]
-        self.gram[q, :q] = k
-        self.gram[:q, q] = k
+        self.gram[q, :q] = similarities
         self.gram[q, q] = diagonal
-        self.order[q] = q
         self.mu[q] = mu
         self.w[q] = 0.0
         self.scale = max(self.scale, abs(mu))
         self.size = q + 1
-        a = self.n_active
-        gradient = mu - float(k[:a] @ self.w[:a])
+        gradient = mu - float(similarities @ self.w[:q])
         if gradient > self._tolerance:
-            self._settle(self._join(q, gradient, projection))
+            self._join(q, gradient, projection or self._project(similarities, diagonal))
+            self._settle()
+        else:
+            self.outside = np.append(self.outside, q)
 
     def drop(self, member: int) -> None:
         """Remove a member; the later ones move up by one. Solves."""
-        position = int(np.flatnonzero(self.order[: self.size] == member)[0])
-        if position < self.n_active:
-            self._leave(position)
-            position = self.n_active
-        self._swap(position, self.size - 1)
-        self.size -= 1
-        self.order[: self.size] -= self.order[: self.size] > member
-        self._settle(self._unconstrained())
+        if member in self.inside:
+            self._expel([int(np.flatnonzero(self.inside == member)[0])])
+        q = self.size
+        kept = np.delete(np.arange(q), member)
+        self.gram[: q - 1, : q - 1] = self.gram[np.ix_(kept, kept)]
+        for vector in (self.mu, self.w):
+            vector[: q - 1] = vector[kept]
+        self.outside = self.outside[self.outside != member]
+        self.outside -= self.outside > member
+        self.columns[: self.n_inside] -= self.inside > member
+        self.size = q - 1
+        self._settle()
 
     def renew(self, mu: Float64) -> None:
         """The members' means have changed: solve again from the present weights. O(q^2) and what changes sign."""
-        a, q = self.n_active, self.size
-        self.mu[:q] = mu[self.order[:q]]
+        self.mu[: self.size] = mu
         self.scale = float(np.abs(mu).max(initial=0.0))
-        self.y[:a] = self.basis[:a, :a] @ self.mu[:a]
-        self._settle(self._unconstrained())
+        self._unconstrained()
+        self._settle()
 
     def gain(self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None) -> float:
         """``f(L + j) - f(L)``, weights non-negative on both sides, by adding j to a copy. O(q^2)."""
@@ -190,189 +218,265 @@ class NonNegativeQP:
         trial.append(similarities, diagonal, mu, projection)
         return trial.value - self.value
 
+    def coordinates(self, similarities: Float64, out: Float64) -> None:
+        """The coordinates ``V k`` of elements, one column each, in the basis of those inside. O(q^2) for each."""
+        a, K = self.n_inside, similarities[self.inside]
+        for start in range(0, a, _STRIP):
+            stop = min(start + _STRIP, a)
+            np.matmul(self.basis[start:stop, :stop], K[:stop], out=out[start:stop])  # the basis is triangular
+
     def copy(self, room: int = 0) -> "NonNegativeQP":
         """A copy with space for ``room`` more members."""
         q = self.size
         gram, basis = (_grown(matrix[:q, :q], q + room) for matrix in (self.gram, self.basis))
-        order, mu, w, y = (_grown(vector[:q], q + room) for vector in (self.order, self.mu, self.w, self.y))
-        return replace(self, order=order, gram=gram, mu=mu, w=w, basis=basis, y=y)
+        mu, w, u = (_grown(vector[:q], q + room) for vector in (self.mu, self.w, self.u))
+        columns = _grown(self.columns[:q], q + room)
+        rows = _widened(self.rows[:, :q], q + room)
+        return replace(self, gram=gram, columns=columns, mu=mu, w=w, basis=basis, u=u, rows=rows)
 
     def sealed(self) -> "NonNegativeQP":
         """The same without what only changes need: weights, means and value in O(q) memory."""
-        q = self.size
-        order, mu, w = (vector[:q].copy() for vector in (self.order, self.mu, self.w))
-        return replace(self, order=order, gram=_matrix(), mu=mu, w=w, basis=_matrix(), y=_vector())
+        mu, w = (vector[: self.size].copy() for vector in (self.mu, self.w))
+        slim = replace(self, mu=mu, w=w, columns=self.columns[: self.size].copy())
+        slim.gram = slim.basis = slim.rows = _matrix()
+        slim.u = _vector()
+        return slim
 
     @property
     def _tolerance(self) -> float:
         return _GRADIENT_TOLERANCE * self.scale
 
-    def _gradient(self) -> Float64:
-        """The gradient of ``l`` at every member, by position; O(q^2)."""
-        a, q = self.n_active, self.size
-        return np.asarray(self.mu[:q] - self.gram[:q, :a] @ self.w[:a])
-
     def _reserve(self, size: int) -> None:
         if size <= len(self.gram):
             return
         room = max(size, _FIRST, 2 * len(self.gram))
-        for name in ("gram", "basis", "order", "mu", "w", "y"):
+        for name in ("gram", "basis", "columns", "mu", "w", "u"):
             setattr(self, name, _grown(getattr(self, name), room))
-
-    def _swap(self, one: int, other: int) -> None:
-        """Exchange two positions; active ones keep their columns of the basis only if the caller sees to it."""
-        if one == other:
-            return
-        K = self.gram[: self.size, : self.size]
-        for side in (K, K.T):
-            kept = side[one].copy()
-            side[one] = side[other]
-            side[other] = kept
-        for vector in (self.order, self.mu, self.w):
-            vector[one], vector[other] = vector[other], vector[one]
-
-    def _unconstrained(self) -> Float64:
-        a = self.n_active
-        return self.y[:a] @ self.basis[:a, :a]
+        self.rows = _widened(self.rows, room)
 
     def _project(self, k: Float64, diagonal: float) -> "Projection":
-        a = self.n_active
+        """``k`` are the similarities to all members, of which those inside count."""
+        a = self.n_inside
         V = self.basis[:a, :a]
-        c = V @ k
+        c = V @ k[self.inside]
         return self._refined(k, c @ V, diagonal - float(c @ c), diagonal)
 
     def _refined(self, k: Float64, b: Float64, s: float, diagonal: float) -> "Projection":
         """Where s has lost digits, Gram-Schmidt once more: what rounding left of k along the basis goes too."""
         if s >= _CANCELLATION * diagonal:
             return Projection(b, s)
-        a = self.n_active
-        V, K = self.basis[:a, :a], self.gram[:a, :a]
-        b = b + (V @ (k - K @ b)) @ V
+        a, k = self.n_inside, k[self.inside]
+        V = self.basis[:a, :a]
+        b = b + (V @ (k - self._times_inside(b))) @ V
         # |phi_j - sum b_i phi_i|^2 in full: its error is of second order in b's
-        return Projection(b, float(diagonal - 2 * (k @ b) + b @ (K @ b)))
+        return Projection(b, float(diagonal - 2 * (k @ b) + b @ self._times_inside(b)))
 
-    def _join(self, position: int, gradient: float, projection: "Projection | None" = None) -> Float64:
-        """Make a member active; returns the best weights of the active ones, sign ignored."""
-        a = self.n_active
-        self._swap(position, a)
-        diagonal = self.gram[a, a]
-        b, s = projection or self._project(self.gram[a, :a], diagonal)
-        floor = max(a, 1) * self.noise * diagonal
+    def _times(self, x: Float64) -> Float64:
+        """``K x`` for weights x of all members, from the lower triangle; O(q^2)."""
+        lower = self.gram[: self.size, : self.size]
+        return np.asarray(lower @ x + x @ lower - lower.diagonal() * x)
+
+    def _times_inside(self, x: Float64) -> Float64:
+        spread = np.zeros(self.size)
+        spread[self.inside] = x
+        return np.asarray(self._times(spread)[self.inside])
+
+    def _join(self, member: int, gradient: float, projection: "Projection") -> None:
+        """One more row of the basis, and what follows from it for ``u`` and A_Z:."""
+        b, s = projection
+        a, diagonal = len(b), float(self.gram[member, member])
+        floor = max(a * self.noise, _LEAST) * diagonal
         if s < floor:
-            self.gram[a, a] += floor - s  # the Gram stays the one that is solved
+            self.gram[member, member] += floor - s  # the Gram stays the one that is solved
             s = floor
-        root = math.sqrt(s)
-        step = gradient / s
-        self.basis[a, :a] = b * (-1 / root)
-        self.basis[a, a] = 1 / root
-        self.basis[:a, a] = 0.0
-        self.y[a] = gradient / root
-        self.n_active = a + 1
+        self.least = min(self.least, s / (diagonal * (1 + float(b @ b))))
+        self.columns[a] = member
+        self.n_inside = a + 1
+        row = self.basis[a, : a + 1]
+        np.multiply(b, -1 / math.sqrt(s), out=row[:a])
+        row[a] = 1 / math.sqrt(s)
+        if len(self.zero):
+            gradient -= float(b[self.zero] @ self.nu)  # from the one at w to the one at u
+            self.rows[:, : a + 1] += np.multiply.outer(row[self.zero], row)
+        self.u[:a] -= (gradient / s) * b
+        self.u[a] = gradient / s
         self.joins += 1
-        target = np.empty(a + 1)
-        np.subtract(self.w[:a], step * b, out=target[:a])
-        target[a] = step
-        return target
 
-    def _leave(self, column: int) -> None:
-        """Make the active member at this position inactive.
+    def _unconstrained(self) -> None:
+        a = self.n_inside
+        V = self.basis[:a, :a]
+        self.u[:a] = (V @ self.mu[self.inside]) @ V
 
-        The reflection H = I - 2 h h'/h'h turns its column of the basis into a multiple of the last unit vector. H V is as
-        good a basis as V; without its last row it is one of the other members.
-        """
-        a = self.n_active
-        h = self.basis[:a, column].copy()
-        first = int((h != 0).argmax())  # rows that came before the member do not hold it
-        h = h[first:]
-        V = self.basis[first:a, :a]
-        y = self.y[first:a]
-        h[-1] += math.copysign(math.sqrt(float(h @ h)), h[-1])
-        scaled = h * (2 / float(h @ h))
-        along = h @ V
-        product = np.empty((min(len(V), _STRIP), a))
-        for start in range(0, len(V), _STRIP):
-            strip = V[start : start + _STRIP]
-            strip -= np.multiply.outer(scaled[start : start + _STRIP], along, out=product[: len(strip)])
-        y -= scaled * float(h @ y)
-        self.basis[:a, column] = self.basis[:a, a - 1]
-        self._swap(column, a - 1)
-        self.n_active = a - 1
-        self.rewritten += 1
+    def _target(self) -> Float64:
+        """The best weights of those inside with Z at zero, the signs of the others ignored."""
+        u = self.u[: self.n_inside]
+        if not len(self.zero):
+            return u
+        self.nu = self._hold(u[self.zero])
+        target = u - self.nu @ self.rows[:, : len(u)]
+        target[self.zero] = 0.0
+        return np.asarray(target)
 
-    def _settle(self, target: Float64) -> None:
-        """From feasible weights to the optimum (Lawson and Hanson 1974, chapter 23); ``l`` rises at every turn.
+    def _hold(self, u: Float64) -> Float64:
+        """The solution of ``A_ZZ nu = u``; one right side or several columns."""
+        A = self.rows[:, self.zero]
+        _, nu, failed = dposv(A, u)  # LAPACK itself: a fifth of the time of NumPy's solve
+        return np.asarray(np.linalg.lstsq(A, u)[0] if failed else nu)
 
-        ``target`` are the best weights of the active members, sign ignored.
-        """
+    def _settle(self) -> None:
+        """From feasible weights to the optimum (Lawson and Hanson 1974, chapter 23); ``l`` rises at every turn."""
         for _ in range(10 * self.size + 100):
-            while len(target) and target.min() < 0:
+            if self.least < _LOOSE and len(self.zero):
+                self._expel(self.zero.tolist())
+            target = self._target()
+            if target.min(initial=0.0) < 0:
                 self._retreat(target)
-                target = self._unconstrained()
-            a, q = self.n_active, self.size
-            self.w[:a] = target
-            if self.joins >= _CHECK_EVERY:
-                self.joins = 0
-                if self._drifted():
-                    return self._refactor()
-            if a == q:
-                return None
-            gradients = self.mu[a:q] - self.gram[a:q, :a] @ target
-            best = int(gradients.argmax())
-            if gradients[best] <= self._tolerance:
-                return None
-            target = self._join(a + best, float(gradients[best]))
-        return None
+                continue
+            self.w[self.inside] = target
+            if self.joins >= _CHECK_EVERY and self._drifted():
+                self._refactor()
+            elif not self._wake():
+                return
 
     def _retreat(self, target: Float64) -> None:
-        """Go towards the target as far as weights stay non-negative; who reaches zero leaves."""
-        a = self.n_active
-        w = self.w[:a]
+        """Go towards the target as far as weights stay non-negative; who reaches zero rests."""
+        w = self.w[self.inside]
         falling = np.flatnonzero(target < 0)
         ratios = w[falling] / (w[falling] - target[falling])
         share = float(ratios.min())
         w += share * (target - w)
         np.maximum(w, 0.0, out=w)
-        for column in falling[ratios <= share][::-1]:
-            w[column] = 0.0
-            self._leave(int(column))
+        stopped = falling[ratios <= share]
+        w[stopped] = 0.0
+        self.w[self.inside] = w
+        self._rest(stopped)
+
+    def _rest(self, columns: Indices) -> None:
+        """These join Z."""
+        a = self.n_inside
+        below = self.basis[columns.min() : a, :a]  # rows that came before a member do not hold it
+        rows = np.zeros((len(columns), len(self.basis)))
+        np.matmul(below[:, columns].T, below, out=rows[:, :a])
+        self.zero = np.concatenate([self.zero, columns])
+        self.rows = np.concatenate([self.rows, rows])
+
+    def _wake(self) -> bool:
+        """Let the member of weight zero with the largest gradient have a weight; ``False`` if none is positive."""
+        if len(self.zero):
+            best = int(self.nu.argmax())
+            if self.nu[best] > self._tolerance:
+                kept = np.delete(np.arange(len(self.zero)), best)
+                self.zero, self.nu, self.rows = self.zero[kept], self.nu[kept], self.rows[kept]
+                return True
+        if len(self.outside):
+            gradients = (self.mu[: self.size] - self._times(self.w[: self.size]))[self.outside]
+            best = int(gradients.argmax())
+            if gradients[best] > self._tolerance:
+                member = int(self.outside[best])
+                self.outside = np.delete(self.outside, best)
+                k = self.gram[member, : self.size] + self.gram[: self.size, member]
+                self._join(member, float(gradients[best]), self._project(k, self.gram[member, member]))
+                return True
+        return False
+
+    def _expel(self, columns: list[int]) -> None:
+        """These go outside; who else rests stays in Z, where that is safe. O(q^2) each."""
+        resting = np.setdiff1d(self.inside[self.zero], self.inside[columns])
+        self.w[self.inside[columns]] = 0.0
+        for column in sorted(columns, reverse=True):
+            self._leave(column)
+        a = self.n_inside
+        V = self.basis[:a, :a]
+        self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max(initial=1.0))
+        self.zero, self.nu, self.rows = _indices(), _vector(), np.zeros((0, len(self.basis)))
+        if len(resting):
+            self._rest(np.flatnonzero(np.isin(self.inside, resting)))
+        self.rewritten += 1
+        self._unconstrained()
+
+    def _leave(self, column: int) -> None:
+        """Take a member out of the basis, which stays triangular.
+
+        Rows above the column do not hold the member. Below, rotate each row against what the rows above it have
+        gathered of the member: with ``c`` its column, ``t_i^2`` the sum of ``c^2`` down to row i and ``S_i`` that of
+        ``c`` times the rows, the gathered row is ``S_i / t_i``, and row i + 1 becomes
+
+            (t_i / t_i+1) V_i+1  -  c_i+1 / (t_i t_i+1) S_i,
+
+        which holds nothing of the member. The last gathered row holds all of it and goes.
+        """
+        a = self.n_inside
+        V = self.basis[column:a, :a]
+        c = V[:, column]
+        t = np.sqrt(np.cumsum(c * c))
+        gathered = np.cumsum(c[:-1, None] * V[:-1], axis=0)
+        gathered *= (c[1:] / (t[:-1] * t[1:]))[:, None]
+        turned = (t[:-1] / t[1:])[:, None] * V[1:] - gathered
+        self.basis[column : a - 1, :column] = turned[:, :column]
+        self.basis[column : a - 1, column : a - 1] = np.tril(turned[:, column + 1 :])
+        self.outside = np.append(self.outside, self.columns[column])
+        self.columns[column : a - 1] = self.columns[column + 1 : a]
+        self.n_inside = a - 1
+
+    def _rows_outside(self) -> Float64:
+        """The Gram matrix's rows of those outside; their diagonal, doubled, only ever meets weights of zero."""
+        q = self.size
+        return np.asarray(self.gram[self.outside, :q] + self.gram[:q, self.outside].T)
 
     def _drifted(self) -> bool:
-        return bool(np.abs(self._gradient()[: self.n_active]).max(initial=0.0) > 10 * self._tolerance)
+        self.joins = 0
+        error = (self.mu[: self.size] - self._times(self.w[: self.size]))[self.inside]
+        error[self.zero] -= self.nu
+        return bool(np.abs(error).max(initial=0.0) > 10 * self._tolerance)
 
     def _refactor(self) -> None:
-        """Make the basis anew from the Gram matrix and solve from the present weights."""
-        q = self.size
-        first = np.argsort(self.w[:q] <= 0, kind="stable")
-        self.gram[:q, :q] = self.gram[np.ix_(first, first)]
-        for vector in (self.order, self.mu, self.w):
-            vector[:q] = vector[first]
-        a = int((self.w[:q] > 0).sum())
-        try:
-            root = cholesky(self.gram[:a, :a], lower=True, check_finite=False)
-            self.basis[:a, :a] = solve_triangular(root, np.eye(a), lower=True, check_finite=False)
-        except LinAlgError:  # members that are combinations of others: let them come in one by one
-            self.w[:q] = 0.0
-            a = 0
-        self.y[:a] = self.basis[:a, :a] @ self.mu[:a]
-        self.n_active, self.joins = a, 0
+        """Make the basis anew from the Gram matrix, of the members that have a weight."""
+        w = self.w[: self.size]
+        inside, self.outside = np.flatnonzero(w > 0), np.flatnonzero(w <= 0)
+        a = self.n_inside = len(inside)
+        self.columns[:a] = inside
+        self.zero, self.nu, self.rows = _indices(), _vector(), np.zeros((0, len(self.basis)))
+        self.joins, self.least = 0, 1.0
         self.rewritten += 1
-        self._settle(self._unconstrained())
+        if a:
+            V = self.basis[:a, :a] = dtrtri(self._cholesky(), lower=1)[0]
+            self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max())
+        self._unconstrained()
+
+    def _cholesky(self) -> Float64:
+        """The factor of the Gram matrix of those inside, with as much added to its diagonal as rounding asks for."""
+        inside = self.inside
+        share = max(len(inside) * self.noise, _LEAST)
+        while True:
+            lower = self.gram[np.ix_(inside, inside)]
+            diagonal = lower.diagonal()
+            try:
+                root = cholesky(lower, lower=True, check_finite=False)
+                if (root.diagonal() ** 2 >= 0.5 * share * diagonal).all():
+                    return np.asarray(root)
+            except LinAlgError:
+                pass
+            self.gram[inside, inside] += share * diagonal
+            share *= 2
 
     def _check(self) -> None:
         """Raise `AssertionError` where an invariant is broken; for tests, O(q^3)."""
-        a, q = self.n_active, self.size
+        q, a = self.size, self.n_inside
         w = self.w[:q]
-        assert sorted(self.order[:q].tolist()) == list(range(q)), "the order is not one"
+        assert sorted([*self.inside.tolist(), *self.outside.tolist()]) == list(range(q)), "a member is lost"
         assert (w >= 0).all(), "a weight is negative"
-        assert (w[a:] == 0).all(), "an inactive member has a weight"
+        resting = np.concatenate([self.outside, self.inside[self.zero]])
+        assert (w[resting] == 0).all(), "a resting member has a weight"
         if self.is_sealed or not q:
             return
-        K, V = self.gram[:q, :q], self.basis[:a, :a]
-        assert (K == K.T).all(), "the Gram matrix is not symmetric"
-        gradient = self._gradient()
-        assert np.abs(gradient[:a]).max(initial=0.0) <= 1e-8 * self.scale, "an active member has a gradient"
+        K, V = self.members_gram(), self.basis[:a, :a]
+        gradient = self.mu[:q] - K @ w
+        active = np.setdiff1d(self.inside, resting)
+        assert np.abs(gradient[active]).max(initial=0.0) <= 1e-8 * self.scale, "an active member has a gradient"
         assert gradient.max(initial=0.0) <= 1e-8 * self.scale, "a member of weight zero should have one"
-        assert np.abs(V @ K[:a, :a] @ V.T - np.eye(a)).max(initial=0.0) <= 1e-2, "the basis is not orthonormal"
+        assert (np.tril(V) == V).all(), "the basis is not triangular"
+        error = V @ K[np.ix_(self.inside, self.inside)] @ V.T - np.eye(a)
+        assert np.abs(error).max(initial=0.0) <= 1e-2, "the basis is not orthonormal"
         full = float(self.mu[:q] @ w - w @ K @ w / 2)
         assert abs(self.value - full) <= 1e-8 * max(self.scale, abs(full)), "the value is not l(w)"
 
@@ -384,13 +488,19 @@ class Projections:
     """
 
     def __init__(self, qp: NonNegativeQP, similarities: Float64) -> None:
-        a = qp.n_active
+        a = qp.n_inside
         V = qp.basis[:a, :a]
-        self._qp, self._n_active, self._rewritten = qp, a, qp.rewritten
-        self._K = similarities[qp.order[: qp.size]]
-        C = V @ self._K[:a]
-        self._B = C.T @ V
-        self._explained = np.einsum("ij,ij->j", C, C)
+        self._qp, self._columns, self._rewritten = qp, a, qp.rewritten
+        self._K = similarities
+        K = similarities[qp.inside]
+        self._B = np.zeros((K.shape[1], a))
+        self._explained = np.zeros(K.shape[1])
+        for start in range(0, a, _STRIP):
+            stop = start + _STRIP
+            strip = V[start:stop, :stop]  # right of it there are zeros
+            C = strip @ K[:stop]
+            self._B[:, :stop] += C.T @ strip
+            self._explained += np.einsum("ij,ij->j", C, C)
 
     @property
     def good(self) -> bool:
@@ -398,35 +508,51 @@ class Projections:
         return self._rewritten == self._qp.rewritten
 
     def of(self, which: int, similarities: Float64, diagonal: float) -> Projection:
-        """The projection of element number ``which``; O(q) per member that became active since."""
-        a0, a = self._n_active, self._qp.n_active
-        k = similarities[self._qp.order[:a]]
-        later = self._qp.basis[a0:a, :a]
-        c = later @ k
+        """The projection of element number ``which``; O(q) per member that joined since."""
+        before, inside = self._columns, self._qp.inside
+        later = self._qp.basis[before : len(inside), : len(inside)]
+        c = later @ similarities[inside]
         b = c @ later
-        b[:a0] += self._B[which]
-        return self._qp._refined(k, b, diagonal - float(self._explained[which]) - float(c @ c), diagonal)
+        b[:before] += self._B[which]
+        return self._qp._refined(similarities, b, diagonal - float(self._explained[which]) - float(c @ c), diagonal)
 
     def gains_reach(self, threshold: float, diagonal: Float64, mu: Float64) -> NDArray[np.int8]:
         """For each element whether ``f(L + j) - f(L) >= threshold``: 1 yes, -1 no, 0 where only `gain` can tell.
 
-        For the set as it was when they were projected. Going straight to the best weights of the active members and j,
-        sign ignored, gains ``g^2 / (2 s)``. That is an upper bound unless it wakes a member of weight zero, and the value
-        itself if no weight turns negative; going as far as weights allow is a lower bound.
+        For the set as it was when they were projected. Going straight to the best weights of j and the members that
+        do not rest, sign ignored, gains ``g^2 / (2 s)``. That is an upper bound unless it wakes one that rests, and the
+        value itself if no weight turns negative; going as far as weights allow is a lower bound.
         """
-        qp, a = self._qp, self._n_active
-        w = qp.w[:a]
-        g = mu - w @ self._K[:a]
-        s = diagonal - self._explained
+        qp = self._qp
+        w = qp.w[qp.inside]
+        g = mu - w @ self._K[qp.inside]
+        B, s, pull = self._without_zero(diagonal - self._explained)
         sound = (s > _CANCELLATION * diagonal) & (g > qp._tolerance)
         step = np.where(sound, g / np.where(sound, s, 1.0), 0.0)
-        fall = step[:, None] * self._B
-        new = w - fall
+        fall = step[:, None] * B
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            share = np.where(new < 0, w / fall, 1.0).min(axis=1, initial=1.0)
+            share = np.where(w < fall, w / fall, 1.0).min(axis=1, initial=1.0)
         feasible = share * step
-        awake = qp.mu[a : qp.size, None] - qp.gram[a : qp.size, :a] @ new.T - step * self._K[a:] > qp._tolerance
+        awake = (qp.nu[:, None] - step * pull > qp._tolerance).any(axis=0)
+        if len(qp.outside):
+            now = qp._rows_outside()[:, qp.inside] @ (w - fall).T + step * self._K[qp.outside]
+            awake |= (qp.mu[qp.outside, None] - now > qp._tolerance).any(axis=0)
         yes = feasible * (g - feasible * s / 2) >= threshold
-        no = (g * step / 2 < threshold) & ~awake.any(axis=0)
+        no = (g * step / 2 < threshold) & ~awake
         verdict = np.where(yes, 1, np.where(no, -1, 0))
         return np.where(sound, verdict, np.where(g > qp._tolerance, 0, -1)).astype(np.int8)
+
+    def _without_zero(self, s: Float64) -> tuple[Float64, Float64, Float64]:
+        """What is not of Z of b and s, and how fast the gradients at Z fall as an element's weight grows.
+
+        A weight t of j makes ``u - t b`` of u, hence ``nu - t P`` of nu with ``A_ZZ P = b_Z``, and
+        ``w - t (b - A_:Z P)`` of w.
+        """
+        qp = self._qp
+        if not len(qp.zero):
+            return self._B, s, np.zeros((0, len(s)))
+        at_zero = self._B[:, qp.zero].T
+        pull = qp._hold(at_zero)
+        B = self._B - pull.T @ qp.rows[:, : self._columns]
+        B[:, qp.zero] = 0.0
+        return B, s + np.einsum("ij,ij->j", at_zero, pull), pull
