@@ -26,8 +26,8 @@ class Laplacian(Kernel):
 
     Notes
     -----
-    The city-block distance is no matrix product: a block costs len(A) len(B) d absolute differences, computed
-    in float64, some ten times the Gaussian's time. The diagonal is 1.
+    The city-block distance is no matrix product: a block costs len(A) len(B) d absolute differences, computed in
+    float64. With 16 columns that is 3 to 6 times the Gaussian's time, with 784 it is 14 to 32 times. The diagonal is 1.
 
     Examples
     --------

@@ -194,14 +194,14 @@ class BlockView:
 
     def admit(self, j: int) -> None:
         """Row j joins; gradients of the rows behind it follow. O(q^2 + B q)."""
-        seen = self.look(j)
+        qp = self.sieve.qp
+        qp.append(*self.look(j))
         slot, line = self._near.newcomer(j)
         self._scratch[len(self.sieve.members)] = line
         self.sieve.members.append(slot)
-        self.sieve.qp.append(*seen)
         rest = slice(j + 1, self.stop)
-        weights = self.sieve.qp.weights.astype(line.dtype)
-        np.subtract(self.block.mu[rest], weights @ self.similarities[:, rest], out=self.gradient[rest])
+        weights = qp.w[: qp.size].astype(line.dtype, copy=False)
+        np.subtract(self.block.mu[rest], weights @ self._scratch[: qp.size, rest], out=self.gradient[rest])
 
 
 class Criterion(ABC):

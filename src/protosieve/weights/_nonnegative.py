@@ -329,7 +329,7 @@ class NonNegativeQP:
             if self.least < _LOOSE and len(self.zero):
                 self._expel(self.zero.tolist())
             target = self._target()
-            if target.min(initial=0.0) < 0:
+            if len(target) and np.minimum.reduce(target) < 0:
                 self._retreat(target)
                 continue
             self.w[self.inside] = target
@@ -510,6 +510,9 @@ class Projections:
     def of(self, which: int, similarities: Float64, diagonal: float) -> Projection:
         """The projection of element number ``which``; O(q) per member that joined since."""
         before, inside = self._columns, self._qp.inside
+        if before == len(inside):
+            s = diagonal - float(self._explained[which])
+            return self._qp._refined(similarities, self._B[which], s, diagonal)
         later = self._qp.basis[before : len(inside), : len(inside)]
         c = later @ similarities[inside]
         b = c @ later
