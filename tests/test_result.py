@@ -66,6 +66,17 @@ def test_protobasic_traces_the_end_only(X):
     assert ProtoBasic(5).fit(X).result_.trace.rows_seen.tolist() == [300]
 
 
+def test_long_work_says_how_far_it_is(selector, X, capsys, monkeypatch):
+    monkeypatch.setattr("protosieve.selectors._progress._EVERY", 0.0)
+    selector(5, block_size=100, random_state=0).fit(X)
+    assert capsys.readouterr().err == ""
+    selector(5, block_size=100, random_state=0, verbose=True).fit(X)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[1].startswith(f"{selector.__name__}: 200 of 300 rows, ")
+    assert ("l = " in lines[1]) == (selector is not ProtoBasic)
+
+
 def test_attributes_are_the_results(selector, X):
     fitted = selector(5, random_state=0).fit(X)
     result = fitted.result_

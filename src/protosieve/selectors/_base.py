@@ -24,6 +24,7 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import ExactMean, FixedMean, Mean, ReservoirMean
 from protosieve.objectives import Block, KernelMean
+from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Saved, Stream
@@ -68,6 +69,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     mean: Mean | None
     random_state: Any
     block_size: int
+    verbose: bool
 
     _stream: Stream
     _result: Prototypes | None
@@ -283,6 +285,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _feed(self, stream: Stream, rows: Array) -> None:
         """Judge every full block; what is left waits."""
+        progress = Progress(type(self).__name__, bool(self.verbose), len(rows))
         taken = 0
         while taken < len(rows):
             if stream.n_pending == 0 and len(rows) - taken >= self.block_size:
@@ -296,6 +299,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     stream.n_pending = 0
                     self._advance(stream, stream.pending.copy())
             taken += len(part)
+            progress.note(taken, self._value(stream.progress) if stream.progress is not None else None)
 
     def _advance(self, stream: Stream, rows: Array) -> None:
         """One block: the target learns of it, then the algorithm judges it."""

@@ -56,6 +56,8 @@ class ProtoBasic(StreamSelector):
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
         Rows judged together. Results depend on it in the last bits only.
+    verbose : bool, default False
+        Say on standard error, once a second, how far a long call has come.
 
     Notes
     -----
@@ -88,12 +90,14 @@ class ProtoBasic(StreamSelector):
         mean: Mean | None = None,
         random_state: Any = None,
         block_size: int = 512,
+        verbose: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.kernel = kernel
         self.mean = mean
         self.random_state = random_state
         self.block_size = block_size
+        self.verbose = verbose
 
     def _start(self, block: Block) -> Best:
         return Best(np.zeros(0, np.int64), block.rows[:0].copy(), np.zeros(0))

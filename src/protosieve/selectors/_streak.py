@@ -133,6 +133,8 @@ class Streak(ThresholdSelector):
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
         Rows judged together. Results depend on it in the last bits only.
+    verbose : bool, default False
+        Say on standard error, once a second, how far a long call has come.
 
     Notes
     -----
@@ -163,6 +165,7 @@ class Streak(ThresholdSelector):
         mean: Mean | None = None,
         random_state: Any = None,
         block_size: int = 512,
+        verbose: bool = False,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.kernel = kernel
@@ -170,6 +173,7 @@ class Streak(ThresholdSelector):
         self.mean = mean
         self.random_state = random_state
         self.block_size = block_size
+        self.verbose = verbose
 
     def _singleton_scores(self, block: Block) -> Float64:
         positive = np.maximum(block.mu, 0.0)
