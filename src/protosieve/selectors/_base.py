@@ -285,7 +285,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _feed(self, stream: Stream, rows: Array) -> None:
         """Judge every full block; what is left waits."""
-        progress = Progress(type(self).__name__, bool(self.verbose), len(rows))
+        progress = Progress(type(self).__name__, len(rows))
         taken = 0
         while taken < len(rows):
             if stream.n_pending == 0 and len(rows) - taken >= self.block_size:
@@ -299,7 +299,8 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     stream.n_pending = 0
                     self._advance(stream, stream.pending.copy())
             taken += len(part)
-            progress.note(taken, self._value(stream.progress) if stream.progress is not None else None)
+            if self.verbose and stream.progress is not None:
+                progress.note(taken, self._value(stream.progress))
 
     def _advance(self, stream: Stream, rows: Array) -> None:
         """One block: the target learns of it, then the algorithm judges it."""
