@@ -50,6 +50,7 @@ def measure(name: str, data: str, repeats: int) -> dict[str, object]:
             selector.fit(X)
             total = time.perf_counter() - start
         runs.append((total - sum(spent), sum(spent[:-1]), total))
+    peak = peak_mb() - before
     rest, one_pass, total = (min(column) for column in zip(*runs, strict=True))
     result = selector.result_
     return {
@@ -62,7 +63,7 @@ def measure(name: str, data: str, repeats: int) -> dict[str, object]:
         "residual": result.residual,
         "rows": len(result),
         "thresholds": thresholds(selector),
-        "peak MB": peak_mb() - before,
+        "peak MB": peak,
     }
 
 

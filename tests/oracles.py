@@ -96,12 +96,14 @@ def _thresholds(low, high, epsilon):
         level += 1
 
 
-def _best(K, mu, run, sets, single, single_margin):
-    """The best of all sets ever started and the best single row.
+def _best(K, mu, run, sets, singles, single_margin):
+    """The best of all sets ever started and of the rows that were the best single one when they came.
+
+    The pseudo-code keeps the last of these only; where the diagonal is constant the last is the best anyway.
 
     Ties between equal sets do not matter; how the single row was chosen does only if it is the answer.
     """
-    candidates = [[single], *sets]
+    candidates = [*([j] for j in reversed(singles)), *sets]
     weights = [solve(K[np.ix_(c, c)], mu[c]) for c in candidates]
     values = [value(K[np.ix_(c, c)], mu[c], w) for c, w in zip(candidates, weights, strict=True)]
     best = int(np.argmax(values))
@@ -111,7 +113,7 @@ def _best(K, mu, run, sets, single, single_margin):
             run.compare(values[best], other)
         elif sorted(members) != sorted(candidates[best]):
             run.tied = True
-    if best == 0:
+    if best < len(singles):
         run.margin = min(run.margin, single_margin)
     return run.finish(K, mu, candidates[best])
 
@@ -119,11 +121,12 @@ def _best(K, mu, run, sets, single, single_margin):
 def protostream(K, mu, m, epsilon):
     """Algorithm 2, line by line; sets are never forgotten."""
     run, sets, weights = Run(), {}, {}
-    best_gradient, single, single_margin = -math.inf, None, math.inf
+    best_gradient, singles, single_margin = -math.inf, [], math.inf
     for j in range(len(mu)):
         if mu[j] >= best_gradient:
-            single_margin = min(single_margin, relative(mu[j], best_gradient)) if single is not None else math.inf
-            best_gradient, single = mu[j], j
+            single_margin = min(single_margin, relative(mu[j], best_gradient)) if singles else math.inf
+            best_gradient = mu[j]
+            singles.append(j)
         rho = max(best_gradient, 0.0) ** 2
         if rho == 0:
             continue
@@ -135,13 +138,13 @@ def protostream(K, mu, m, epsilon):
             if run.compare(gradient, math.sqrt(2 * (1 + epsilon) ** level / m)) >= 0:
                 members.append(j)
                 weights[level] = solve(K[np.ix_(members, members)], mu[members])
-    return _best(K, mu, run, [s for s in sets.values() if s], single, single_margin)
+    return _best(K, mu, run, [s for s in sets.values() if s], singles, single_margin)
 
 
 def streak(K, mu, m, epsilon):
     """Streak with a fresh program for every row and threshold."""
     run, sets, values = Run(), {}, {}
-    best_value, single, single_margin = -math.inf, None, math.inf
+    best_value, singles, single_margin = -math.inf, [], math.inf
 
     def worth(members):
         inside = np.ix_(members, members)
@@ -150,8 +153,9 @@ def streak(K, mu, m, epsilon):
     for j in range(len(mu)):
         alone = max(mu[j], 0.0) ** 2 / (2 * K[j, j])
         if alone >= best_value:
-            single_margin = min(single_margin, relative(alone, best_value)) if single is not None else math.inf
-            best_value, single = alone, j
+            single_margin = min(single_margin, relative(alone, best_value)) if singles else math.inf
+            best_value = alone
+            singles.append(j)
         if best_value == 0:
             continue
         for level in _thresholds((1 - epsilon) * best_value / (9 * m**2), best_value * m, epsilon):
@@ -162,4 +166,4 @@ def streak(K, mu, m, epsilon):
             if run.compare(new - values.get(level, 0.0), (1 + epsilon) ** level / m) >= 0:
                 members.append(j)
                 values[level] = new
-    return _best(K, mu, run, [s for s in sets.values() if s], single, single_margin)
+    return _best(K, mu, run, [s for s in sets.values() if s], singles, single_margin)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream, Streak
-from protosieve.kernels import Gaussian, Linear
+from protosieve import InputError, ParameterError, ProtoBasic, ProtosieveError, ProtosieveWarning, ProtoStream, Streak
+from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 
 
@@ -16,6 +16,7 @@ def fingerprint(selector):
     """Everything a failed call must leave alone."""
     state = copy.deepcopy({k: v for k, v in vars(selector).items() if k not in ("_stream", "_result")})
     if hasattr(selector, "_stream"):
+        assert selector._result is None or selector._result.n_seen == selector.n_samples_seen_
         result = selector.result_
         state.update(n=selector.n_samples_seen_, indices=result.indices.tolist(), weights=result.weights.tolist())
         state.update(pending=selector._stream.pending[: selector._stream.n_pending].tolist())
@@ -93,6 +94,117 @@ def test_a_kernel_that_fails_half_way_loses_nothing(selector, X):
     assert fingerprint(fed) == before
 
 
+def test_an_interrupt_between_two_blocks_loses_and_doubles_nothing(selector, X, monkeypatch):
+    fed = selector(8, random_state=0, block_size=64).partial_fit(X[:100])
+    before = fed.result_
+    feed = type(fed)._feed
+
+    def interrupted(self, stream, rows):
+        feed(self, stream, rows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(fed), "_feed", interrupted)
+    for more in (X[100:110], X[100:]):
+        with pytest.raises(KeyboardInterrupt):
+            fed.partial_fit(more)
+        assert fed.n_samples_seen_ == 100
+        assert fed.result_ is before
+    monkeypatch.undo()
+    whole = selector(8, random_state=0, block_size=64).partial_fit(X)
+    np.testing.assert_array_equal(fed.partial_fit(X[100:]).weights_, whole.weights_)
+
+
+def test_a_copy_goes_its_own_way(selector, X):
+    fed = selector(8, random_state=0, block_size=64).partial_fit(X[:100])
+    twin = copy.copy(fed)
+    twin.partial_fit(X[100:110] + 3)
+    fed.partial_fit(X[100:])
+    whole = selector(8, random_state=0, block_size=64).partial_fit(X)
+    np.testing.assert_array_equal(fed.weights_, whole.weights_)
+
+
+def test_arrays_may_be_filled_again_after_the_call(selector, X):
+    target, rows = X[:50].copy(), X.copy()
+    fed = selector(8, random_state=0, block_size=64).partial_fit(rows, target=target)
+    target[:] = rows[:] = 50.0
+    other = selector(8, random_state=0, block_size=64).partial_fit(X, target=X[:50])
+    np.testing.assert_array_equal(fed.weights_, other.weights_)
+    rows[:] = X
+    fitted = selector(8, random_state=0, block_size=64).fit(rows)
+    rows[:] = 50.0
+    went_on = selector(8, random_state=0, block_size=64).fit(X).partial_fit(X)
+    np.testing.assert_array_equal(fitted.partial_fit(X).weights_, went_on.weights_)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_prototypes", 3), ("block_size", 32), ("kernel", Linear()), ("mean", ReservoirMean(7))]
+)
+def test_parameters_are_fixed_once_a_stream_has_begun(selector, X, name, value):
+    fed = selector(8, random_state=0, block_size=64).partial_fit(X[:100])
+    before = fed.weights_
+    with pytest.raises(ParameterError, match=f"{name} was .* when the stream began and is .* after 100 rows"):
+        fed.set_params(**{name: value}).partial_fit(X[100:])
+    np.testing.assert_array_equal(fed.weights_, before)
+    assert fed.fit(X).n_samples_seen_ == 300
+
+
+def test_numpy_numbers_are_numbers(selector, X):
+    plain = selector(5, block_size=64).fit(X)
+    options = {} if selector is ProtoBasic else {"epsilon": np.float32(0.4)}
+    typed = selector(np.int64(5), block_size=np.int32(64), **options).fit(X)
+    assert len(typed.weights_) == len(plain.weights_)
+
+
+def test_rows_far_from_the_target_are_no_error_until_asked(selector, X):
+    """Similarities of 1e-200 have squares that are zero."""
+    kernel = Gaussian(1.0)
+    fed = selector(4, kernel=kernel, block_size=32).partial_fit(X, target=X + 14)
+    assert len(fed.weights_)
+    assert fed.result_.residual == pytest.approx(1.0)
+    fed.partial_fit(X + 14)
+    assert fed.prototype_indices_[0] >= 300
+    assert fed.result_.residual < 0.9
+    with pytest.raises(InputError, match="too far from the target for this width: choose a larger one"):
+        selector(4, kernel=kernel).fit(X, target=X + 1000)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1e-320), Gaussian()])
+def test_numbers_too_large_for_the_kernel_say_so(selector, X, kernel):
+    scale = 1.0 if kernel == Gaussian(1e-320) else 1e200
+    with pytest.raises(InputError, match="scale the columns"):
+        selector(4, kernel=kernel).fit(X * scale)
+
+
+def test_float32_and_kernels_that_can_be_negative(selector):
+    """In float32 their rank-deficient Gram matrices would let weights run away."""
+    tiny = (np.random.default_rng(0).normal(size=(600, 3)) * 1e-6).astype(np.float32)
+    for kernel in (Cosine(), Linear(), Polynomial(3, 0.0)):
+        fitted = selector(10, kernel=kernel, random_state=0, block_size=64).fit(tiny + np.float32(1e-7))
+        result = fitted.result_
+        assert result.trace.objective.max() <= result.certificate.upper_bound * (1 + 1e-9)
+        assert np.isfinite(result.weights).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        ([[1.0, 2.0], [3.0]], "rows 0 to 1 do not all have the same number of columns"),
+        (np.array([["1.5", "2"]]), "holds text"),
+        (np.array([["2024-01-01"]], dtype="datetime64[D]"), "holds dates"),
+        (np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 3.0), "row 1, column 0 is masked"),
+        ([[{}, 1.0]], "row 0, column 0 holds {}, which is not a number"),
+    ],
+)
+def test_what_is_not_a_matrix_of_numbers_is_refused(selector, rows, match):
+    with pytest.raises(InputError, match=match):
+        selector().fit(rows)
+
+
+def test_an_empty_list_is_an_empty_chunk(selector, X):
+    fed = selector(8, random_state=0).partial_fit([]).partial_fit(X)
+    assert fed.partial_fit([]).n_samples_seen_ == 300
+
+
 def test_an_empty_chunk_changes_nothing(selector, X):
     fed = selector(8, random_state=0).partial_fit(np.empty((0, 4)))
     with pytest.raises(NotFittedError):
@@ -165,7 +277,7 @@ def test_parameters_are_checked_when_work_starts(selector, X, options, match):
             call(X)
 
 
-@pytest.mark.parametrize("epsilon", [0, 1, -0.5, 2, float("nan"), "0.4"])
+@pytest.mark.parametrize("epsilon", [0, 1, -0.5, 2, float("nan"), "0.4", 1e-17])
 @pytest.mark.parametrize("selector", [ProtoStream, Streak])
 def test_epsilon_lies_between_zero_and_one(selector, X, epsilon):
     with pytest.raises(ParameterError, match="epsilon must be a number between 0 and 1, both excluded"):

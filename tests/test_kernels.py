@@ -50,6 +50,18 @@ def test_cosine_of_a_zero_row_is_zero():
     np.testing.assert_array_equal(Cosine().diagonal(Cosine().prepare(rows)), [0, 1])
 
 
+def test_cosine_of_very_small_and_large_rows():
+    np.testing.assert_allclose(Cosine()(A * 1e-170), Cosine()(A), rtol=1e-12)
+    np.testing.assert_allclose(Cosine()(A * 1e170), Cosine()(A), rtol=1e-12)
+
+
+def test_kernels_that_say_they_are_nowhere_negative_are_not():
+    for kernel, _ in TWINS:
+        assert not kernel.nonnegative or (kernel(A, B) >= 0).all()
+    assert Gaussian.nonnegative
+    assert not Linear.nonnegative
+
+
 def test_the_shift_saves_float32_digits_far_from_the_origin():
     far = (A + 1e4).astype(np.float32)
     exact = pairwise.rbf_kernel(far.astype(np.float64), gamma=0.5)

@@ -1,6 +1,7 @@
 """The result and its numbers, against their definitions."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -40,6 +41,12 @@ def test_the_result_is_frozen(result):
         result.objective = 1.0
     with pytest.raises(ValueError, match="read-only"):
         result.weights[0] = 1.0
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        result.parameters["n_prototypes"] = 1
+    again = pickle.loads(pickle.dumps(result))
+    with pytest.raises(ValueError, match="read-only"):
+        again.weights[0] = 1.0
+    assert again.parameters == result.parameters
 
 
 def test_it_says_how_it_was_made(result, selector):

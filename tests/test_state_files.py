@@ -160,6 +160,37 @@ def test_a_failed_write_leaves_the_previous_file(saved, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
 
 
+def test_permissions_and_links_are_kept(saved, tmp_path):
+    fed, path = saved
+    mask = os.umask(0o022)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+    path.chmod(0o640)
+    (tmp_path / "link.npz").symlink_to(path)
+    fed.save(tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    "state", [np.random.RandomState(1), np.random.default_rng(1), np.random.Generator(np.random.MT19937(1))]
+)
+def test_any_random_state_can_be_saved_and_resumed(selector, X, tmp_path, state):
+    fed = selector(6, mean=ReservoirMean(40), random_state=state).partial_fit(X[:200])
+    fed.save(tmp_path / "run.npz")
+    again = load(tmp_path / "run.npz").partial_fit(X[200:])
+    np.testing.assert_array_equal(again.weights_, fed.partial_fit(X[200:]).weights_)
+
+
+def test_a_selector_of_ones_own_is_refused_with_its_name(X, tmp_path):
+    class Mine(ProtoStream):
+        pass
+
+    Mine(5).fit(X).save(tmp_path / "run.npz")
+    with pytest.raises(StateFileError, match="holds a Mine, which is no selector of protosieve"):
+        load(tmp_path / "run.npz")
+
+
 def test_a_missing_folder_is_one_clear_error(saved, tmp_path):
     with pytest.raises(StateFileError, match="No such file or directory"):
         saved[0].save(tmp_path / "nowhere" / "run.npz")

@@ -1,6 +1,8 @@
 """The result: prototypes, their weights, and how good they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ class Certificate:
     @property
     def ratio(self) -> float:
         """``value / upper_bound``, at most 1: the share of what the kernel sees that the prototypes carry."""
-        return min(self.value / self.upper_bound, 1.0)
+        return min(self.value / self.upper_bound, 1.0) if self.upper_bound > 0 else 1.0
 
     @property
     def residual(self) -> float:
@@ -90,15 +92,23 @@ class Prototypes:
     trace: Trace = field(repr=False)
     kernel: Kernel
     selector: str
-    parameters: dict[str, Any] = field(repr=False)
+    parameters: Mapping[str, Any] = field(repr=False)
     n_seen: int
     random_state: object
     version: str
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         for array in (self.indices, self.rows, self.weights, self.trace.rows_seen, self.trace.objective):
             array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "parameters": dict(self.parameters)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()
 
     def __len__(self) -> int:
         return len(self.indices)

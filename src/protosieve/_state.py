@@ -49,10 +49,11 @@ def write(path: str | os.PathLike[str], root: object) -> None:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     body = _pack(root, arrays, "root")
     manifest = {"format": FORMAT, "body": body, "sha256": _digest(body, arrays)}
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link
     temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        os.chmod(temporary, _mode(target))  # noqa: PTH101  (mkstemp lets nobody else read)
         with os.fdopen(handle, "wb") as stream:
             _write_archive(stream, manifest, arrays)
             stream.flush()
@@ -81,12 +82,14 @@ def read(path: str | os.PathLike[str]) -> Any:
                 if name != _MANIFEST
             }
         if _digest(manifest["body"], arrays) != manifest["sha256"]:
-            raise StateFileError(f"{path}: the digest does not match, the file was changed after it was written")
+            raise StateFileError(
+                f"{path}: the digest does not match, the file was changed after it was written; use an earlier copy"
+            )
         return _unpack(manifest["body"], arrays)
     except StateFileError:
         raise
     except FileNotFoundError as error:
-        raise StateFileError(f"{path}: no such state file") from error
+        raise StateFileError(f"{path}: no such state file; give the path that .save() was given") from error
     except OSError as error:
         raise StateFileError(f"{path}: cannot be read: {error.strerror or error}") from error
     except Exception as error:  # zip, JSON and array damage have many names; the user needs one
@@ -169,6 +172,15 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
     bits = np.random.PCG64()  # the library makes its generators with default_rng: always PCG64
     bits.state = cast(Any, state)
     return np.random.Generator(bits)
+
+
+def _mode(target: Path) -> int:
+    """The permissions the file has, or would get if it were opened anew."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _remove(path: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Kernel(ABC):
     give float32 values, float64 rows float64 values. Inside the library rows are prepared once (norms,
     scaling) and `block` is called many times.
     """
+
+    # Whether k(x, y) >= 0 everywhere. Then non-negative weights are bounded, w_j k_jj <= mu_j, and float32 will do.
+    # Otherwise Gram matrices that float32 has made indefinite let weights run away, so selectors work in float64.
+    nonnegative: ClassVar[bool] = False
 
     def resolve(self, sample: Array, rng: np.random.Generator) -> "Kernel":
         """The kernel with everything fixed that is to be learnt from rows of the data; by default, itself."""

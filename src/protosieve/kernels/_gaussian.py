@@ -55,6 +55,8 @@ class Gaussian(Kernel):
            [0.6065, 1.    ]])
     """
 
+    nonnegative = True
+
     width: Width = "median"
     shift: Array | None = field(default=None, repr=False, compare=False)
 

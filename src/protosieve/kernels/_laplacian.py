@@ -38,6 +38,8 @@ class Laplacian(Kernel):
            [0.3679, 1.    ]])
     """
 
+    nonnegative = True
+
     width: Width = "median"
 
     def __post_init__(self) -> None:

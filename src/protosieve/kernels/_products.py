@@ -56,8 +56,10 @@ class Cosine(Kernel):
     """
 
     def prepare(self, X: Array) -> Points:
-        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
-        return Points(X / np.where(norms > 0, norms, 1)[:, None])
+        largest = np.abs(X).max(axis=1, keepdims=True, initial=0)
+        scaled = X / np.where(largest > 0, largest, 1)  # squares of very small or large rows would under- or overflow
+        norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+        return Points(scaled / np.where(norms > 0, norms, 1))
 
     def block(self, A: Points, B: Points) -> Array:
         return np.asarray(A.left @ B.left.T)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from protosieve._typing import Array
-from protosieve.errors import ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 
 __all__ = [
     "MEDIAN_ROWS",
@@ -63,7 +63,13 @@ def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
 
     Zero distances are left out: a data set of which half is copies would otherwise get width 0.
     """
-    found = distance(rows)
+    with np.errstate(over="ignore"):
+        found = distance(rows)
+    if not np.isfinite(found).all():
+        raise InputError(
+            f'width="median": distances between rows overflow (the largest value is {np.abs(rows).max():.3g}); '
+            "scale the columns, for example with sklearn.preprocessing.StandardScaler"
+        )
     positive = found[found > 0]
     if len(positive):
         return float(np.median(positive))

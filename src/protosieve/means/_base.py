@@ -24,6 +24,12 @@ _TILE = 1024
 class Mean(ABC):
     """How the mean embedding ``mu(x) = mean over the target of k(y, x)`` is obtained."""
 
+    target: Array | None = None  # a target that comes with the mean itself
+
+    @abstractmethod
+    def check(self, target: Array | None) -> None:
+        """Raise `InputError`, before work starts, if this mean cannot be had without a target."""
+
     @abstractmethod
     def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> "MeanState":
         """The state before the first block.

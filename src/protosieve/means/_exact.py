@@ -40,10 +40,13 @@ class ExactMean(Mean):
 
     target: Array | None = field(default=None, repr=False, compare=False)
 
-    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> FixedMean:
+    def check(self, target: Array | None) -> None:
         if target is None:
             raise InputError(
-                "ExactMean needs its target before the stream starts: give target= on the first call, "
+                "ExactMean needs its target before the stream starts: give target= on the first call of partial_fit, "
                 "or use ReservoirMean() to follow the stream itself"
             )
+
+    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> FixedMean:
+        assert target is not None
         return FixedMean(kernel, target, np.full(len(target), 1 / len(target)))

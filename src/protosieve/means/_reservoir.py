@@ -140,6 +140,9 @@ class ReservoirMean(Mean):
                 f"ReservoirMean: random_state must be None or a whole number of at least 0, got {self.random_state!r}"
             )
 
+    def check(self, target: Array | None) -> None:
+        pass
+
     def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> MeanState:
         rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
         if target is None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
 from protosieve.kernels import Kernel, Points
 from protosieve.means import MeanState
 
@@ -41,8 +42,17 @@ class KernelMean:
 
     def block(self, first: int, rows: Array) -> Block:
         """O(B size_of_mean d) for B rows."""
-        points = self.kernel.prepare(rows)
-        return Block(first, rows, points, self.mean.at(points), self.kernel.diagonal(points).astype(np.float64))
+        with np.errstate(all="ignore"):
+            points = self.kernel.prepare(rows)
+            mu, diagonal = self.mean.at(points), self.kernel.diagonal(points).astype(np.float64)
+        wrong = np.flatnonzero(~np.isfinite(mu + diagonal))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InputError(
+                f"row {first + row}: its similarity to the target under {self.kernel!r} is {mu[row]}, to itself "
+                f"{diagonal[row]}; scale the columns or choose a width that {rows.dtype} can hold"
+            )
+        return Block(first, rows, points, mu, diagonal)
 
     def exact(self, rows: Array) -> tuple[Float64, Float64]:
         """Gram matrix and means of rows in float64, whatever their dtype; O(q^2 d + q size_of_mean d)."""

@@ -1,12 +1,13 @@
 """The loop every streaming selector shares: validate, re-block, judge, refresh, finish."""
 
 import copy
+import numbers
 import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
@@ -31,6 +32,8 @@ from protosieve.selectors._stream import Saved, Stream
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Selection", "StreamSelector"]
+
+_NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,12 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         with self._unchanged_on_error(), one_thread():
             self._check_parameters()
-            rows = as_rows(X, "X")
+            rows = self._working(as_rows(X, "X"))
             if not len(rows):
-                raise InputError(f"X: 0 row(s) (shape={rows.shape}) while a minimum of 1 is required.")
-            stream = self._open(rows, self._target_rows(rows, target, default=rows))
-            stream.is_target = stream.target is rows
+                raise InputError(_NO_ROWS.format(rows.shape))
+            given = self._target_rows(rows, target)
+            stream = self._open(rows, rows.copy() if given is None else given)
+            stream.is_target = given is None
             self._remember_columns(X, reset=True)
             if len(rows) < self.n_prototypes:
                 warnings.warn(
@@ -145,26 +149,9 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         with self._unchanged_on_error(), one_thread():
             self._check_parameters()
-            first = not self.__sklearn_is_fitted__()
-            stream = None if first else self._stream
-            if stream is not None and target is not None:
-                raise InputError(
-                    f"target was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
-                    "Call fit, or start with a new selector, to match another target"
-                )
-            rows = as_rows(X, "X", *((0, None) if stream is None else (stream.n_seen, stream.pending.dtype)))
-            if stream is None and target is None:
-                target = getattr(self, "_early_target", None)
-            if not len(rows):
-                if target is not None:
-                    self._early_target = target  # came with a chunk without rows: it is for the first that has some
+            stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
+            if stream is None or not len(rows):
                 return self
-            self._remember_columns(X, reset=first)
-            if stream is None:
-                stream = self._open(rows, self._target_rows(rows, target, default=None))
-                self._early_target = None
-            elif stream.n_pending + len(rows) >= len(stream.pending):
-                stream = copy.deepcopy(stream)
             self._feed(stream, rows)
             self._stream = stream
             self._result = None
@@ -248,9 +235,12 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
+        parameters = self.get_params(deep=False)
+        if not isinstance(self.random_state, numbers.Integral):
+            parameters["random_state"] = None  # the stream has a generator of its own, and that is saved
         saved = Saved(
             selector=type(self).__name__,
-            parameters=self.get_params(deep=False),
+            parameters=parameters,
             n_features=self.n_features_in_,
             feature_names=None if names is None else list(names),
             stream=self._stream,
@@ -273,13 +263,51 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     # -- the loop
 
+    def _go_in(self, X: Any, target: Any) -> tuple[Stream | None, Array]:
+        """A stream for the first rows; ``None`` while there are none."""
+        rows = self._working(as_rows(X, "X"))
+        target = getattr(self, "_early_target", None) if target is None else target
+        if not len(rows):
+            self._early_target = target  # it came with a chunk without rows: it is for the first that has some
+            return None, rows
+        stream = self._open(rows, self._target_rows(rows, target))
+        self._remember_columns(X, reset=True)
+        self._early_target = None
+        return stream, rows
+
+    def _go_on(self, X: Any, target: Any) -> tuple[Stream | None, Array]:
+        """A copy of the stream, as deep as these rows will change it."""
+        stream = self._stream
+        if target is not None:
+            raise InputError(
+                f"target was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
+                "Call fit, or start with a new selector, to match another target"
+            )
+        for name, value in stream.parameters.items():
+            if getattr(self, name) is not value and getattr(self, name) != value:
+                raise ParameterError(
+                    f"{name} was {value!r} when the stream began and is {getattr(self, name)!r} after {stream.n_seen} "
+                    "rows; set it back, or call fit or a new selector to start again"
+                )
+        rows = as_rows(X, "X", stream.n_seen, stream.pending.dtype)
+        if len(rows):
+            self._remember_columns(X, reset=False)
+        if stream.n_pending + len(rows) >= self.block_size:
+            return copy.deepcopy(stream), rows
+        return replace(stream, pending=stream.pending.copy()), rows
+
+    def _working(self, rows: Array) -> Array:
+        """The rows in the dtype the kernel can be trusted in."""
+        return rows if self._kernel().nonnegative else rows.astype(np.float64, copy=False)
+
     def _open(self, rows: Array, target: Array | None) -> Stream:
         """An empty stream of rows like these."""
-        self._kernel()
-        self._mean(target)
+        self._mean(target).check(target)
+        fixed = self.get_params(deep=False)
         return Stream(
-            pending=np.empty((self.block_size, rows.shape[1]), rows.dtype),
+            pending=np.zeros((self.block_size, rows.shape[1]), rows.dtype),
             rng=_generator(self.random_state),
+            parameters={name: fixed[name] for name in fixed if name not in ("random_state", "verbose")},
             target=target,
         )
 
@@ -347,8 +375,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not len(chosen.indices):
             raise InputError(
                 f"none of the {stream.n_judged} rows has a positive mean similarity to the target under "
-                f"{objective.kernel!r}, so no non-negative weights help. With Linear or Cosine do not centre the rows, "
-                "or use Gaussian()"
+                f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
             )
         gram, mu = objective.exact(chosen.rows)
         qp = NonNegativeQP.from_gram(gram, mu, chosen.weights)
@@ -393,22 +420,22 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _mean(self, target: Array | None) -> Mean:
         if self.mean is not None:
-            if target is None and isinstance(self.mean, ExactMean):
-                raise InputError(
-                    "ExactMean needs its target before the stream starts: give target= on the first call of "
-                    "partial_fit, or use ReservoirMean() to follow the stream itself"
-                )
             return self.mean
         return ReservoirMean() if target is None else ExactMean()
 
-    def _target_rows(self, rows: Array, target: Any, default: Array | None) -> Array | None:
-        given = self.mean.target if isinstance(self.mean, ExactMean) else None
+    def _target_rows(self, rows: Array, target: Any) -> Array | None:
+        """The target the user gave, as rows of our own: in streams, arrays are often filled again and again."""
+        given = None if self.mean is None else self.mean.target
         if given is not None and target is not None:
-            raise InputError("there are two targets: ExactMean(target) and target=; give one of them")
+            raise InputError(
+                f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
+                f"{np.shape(target)}; give one of them"
+            )
         target = given if target is None else target
         if target is None:
-            return default
+            return None
         found = as_rows(target, "target", dtype=rows.dtype)
+        found = found.copy() if np.may_share_memory(found, target) else found
         if not len(found):
             raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
         if found.shape[1] != rows.shape[1]:
@@ -428,7 +455,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _new_rows(self, X: Any) -> Array:
         rows = as_rows(X, "X")
         if not len(rows):
-            raise InputError(f"X: 0 row(s) (shape={rows.shape}) while a minimum of 1 is required.")
+            raise InputError(_NO_ROWS.format(rows.shape))
         self._remember_columns(X, reset=False)
         return rows
 
@@ -441,6 +468,12 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+
+def _remedy(kernel: Kernel) -> str:
+    if kernel.nonnegative:
+        return "All rows are too far from the target for this width: choose a larger one"
+    return "Do not centre the rows, or use Gaussian()"
 
 
 def _generator(random_state: Any) -> np.random.Generator:

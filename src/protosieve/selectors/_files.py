@@ -32,8 +32,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     True
     """
     saved = _state.read(path)
-    if not isinstance(saved, Saved):
-        raise StateFileError(f"{path}: holds a {type(saved).__name__}, not a selector")
+    if not isinstance(saved, Saved) or saved.selector not in _SELECTORS:
+        found = saved.selector if isinstance(saved, Saved) else type(saved).__name__
+        raise StateFileError(f"{path}: holds a {found}, which is no selector of protosieve; load it with what wrote it")
     selector = _SELECTORS[saved.selector](**saved.parameters)
     selector._restore(saved)
     return selector

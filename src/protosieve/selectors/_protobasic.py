@@ -55,7 +55,8 @@ class ProtoBasic(StreamSelector):
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
-        Rows judged together. Results depend on it in the last bits only.
+        Rows judged together. With a target results depend on it in the last bits only; without one also through the
+        rows the width is learnt from and the moments at which the sample is looked at.
     verbose : bool, default False
         Say on standard error, once a second, how far a long call has come.
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from protosieve._typing import Float64
 from protosieve.means import Mean
-from protosieve.objectives import Block
 from protosieve.selectors._threshold import BlockView, Criterion, ThresholdSelector
 
 __all__ = ["ProtoStream"]
@@ -63,14 +62,15 @@ class ProtoStream(ThresholdSelector):
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
-        Rows judged together. Results depend on it in the last bits only.
+        Rows judged together. With a target results depend on it in the last bits only; without one also through the
+        rows the width is learnt from and the moments at which the sample is looked at.
     verbose : bool, default False
         Say on standard error, once a second, how far a long call has come.
 
     Notes
     -----
     There are ``T = 2 log(m) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and one kernel value per row held
-    by a set that is not full; a row taken costs O(m^2) per set that takes it. Memory is T m (d + 2 m) numbers at most.
+    by a set that is not full; a row taken costs O(m^2) per set that takes it. Memory is O(T m (d + m)).
 
     References
     ----------
@@ -114,11 +114,11 @@ class ProtoStream(ThresholdSelector):
         self.block_size = block_size
         self.verbose = verbose
 
-    def _singleton_scores(self, block: Block) -> Float64:
-        return block.mu
+    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+        return mu
 
     def _window(self, peak: float) -> tuple[float, float]:
-        rho = peak**2
+        rho = max(peak, 0.0) ** 2
         return rho / (2 * self.n_prototypes), rho * self.n_prototypes / 2
 
     def _criterion(self, view: BlockView, tau: float) -> Criterion:

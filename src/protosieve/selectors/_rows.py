@@ -19,6 +19,9 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
     ``dtype`` is the stream's where it is settled. Otherwise float32 stays, float16 becomes float32, and everything else
     that is numeric becomes float64. ``first`` is the number of the chunk's first row in the whole stream.
     """
+    _refuse(X, name, first)
+    if isinstance(X, list | tuple) and not len(X):
+        return np.empty((0, 1), dtype or np.float64)
     try:
         rows = check_array(
             X,
@@ -29,21 +32,40 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
             input_name=name,
         )
     except TypeError as error:
-        if "sparse" not in str(error).lower():
-            raise
-        raise InputError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()") from error
+        if "sparse" in str(error).lower():
+            raise InputError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()") from error
+        raise _NotNumbersError(f"{_explain(X, name, first, error)} ({error})") from error
     except ValueError as error:
         raise InputError(_explain(X, name, first, error)) from error
     _check_finite(rows, name, first)
     return np.asarray(rows)
 
 
+class _NotNumbersError(InputError, TypeError):
+    """Cells that are neither numbers nor text; scikit-learn's conventions want a `TypeError`."""
+
+
+def _refuse(X: Any, name: str, first: int) -> None:
+    """What NumPy would turn into numbers without a word, and should not."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in "mM" and kind:
+        raise InputError(f"{name} holds dates ({X.dtype}); say what they should count, e.g. days since the first")
+    if kind in "US" and kind:
+        raise InputError(_explain(X, name, first, ValueError(f"holds text ({X.dtype}); convert it with astype(float)")))
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        row, column = np.argwhere(np.ma.getmaskarray(X))[0][:2]
+        raise InputError(f"{name}: row {first + row}, column {column} is masked; drop the row or fill the value in")
+
+
 def _wanted(X: Any) -> Any:
     return np.float32 if getattr(X, "dtype", None) == np.float16 else [np.float64, np.float32]
 
 
-def _explain(X: Any, name: str, first: int, error: ValueError) -> str:
-    cells = np.asarray(X)
+def _explain(X: Any, name: str, first: int, error: Exception) -> str:
+    try:
+        cells = np.asarray(X)
+    except ValueError:
+        return f"{name}: rows {first} to {first + len(X) - 1} do not all have the same number of columns"
     if cells.ndim == 2 and cells.dtype.kind in "OUS":
         for (row, column), cell in np.ndenumerate(cells):
             try:

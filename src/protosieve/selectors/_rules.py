@@ -1,13 +1,14 @@
 """Rules for parameters, as data beside the class that has them."""
 
-import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from protosieve.errors import ParameterError
 
-__all__ = ["Rule", "open_interval", "whole_number"]
+__all__ = ["Rule", "ratio_less_one", "whole_number"]
+
+_FINEST = 1e-4
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,11 @@ def whole_number(at_least: int) -> Rule:
     return Rule(f"a whole number of at least {at_least}", holds)
 
 
-def open_interval(low: float, high: float) -> Rule:
+def ratio_less_one() -> Rule:
     def holds(value: object) -> bool:
-        return isinstance(value, numbers.Real) and math.isfinite(value) and low < float(value) < high
+        return isinstance(value, numbers.Real) and _FINEST <= float(value) < 1
 
-    return Rule(f"a number between {low:g} and {high:g}, both excluded", holds)
+    return Rule(
+        f"a number between 0 and 1, both excluded, and at least {_FINEST:g}: there are about log(m) / epsilon sets",
+        holds,
+    )

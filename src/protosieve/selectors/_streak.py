@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
 from protosieve.means import Mean
-from protosieve.objectives import Block
 from protosieve.selectors._threshold import BlockView, Criterion, ThresholdSelector
+from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]
 
@@ -77,7 +77,7 @@ class _ByGain(Criterion):
             if qp.n_inside == qp.size:
                 qp.coordinates(K, out=C)
             else:
-                root = _cholesky(qp.members_gram(), qp.noise)
+                root, _ = definite_cholesky(qp.members_gram(), qp.noise)
                 C[:] = solve_triangular(root, K, lower=True, check_finite=False)
             self._left -= np.einsum("ij,ij->j", C, C)
         self._lines = qp.size
@@ -95,16 +95,6 @@ class _ByGain(Criterion):
         new /= np.sqrt(self._left[j])
         self._left[behind] -= new * new
         self._lines += 1
-
-
-def _cholesky(gram: Float64, noise: float) -> Float64:
-    """The factor of a Gram matrix, with as much added to its diagonal as rounding asks for."""
-    ridge = 0.0
-    while True:
-        try:
-            return np.asarray(cholesky(gram + ridge * np.diag(np.diag(gram)), lower=True, check_finite=False))
-        except LinAlgError:
-            ridge = max(10 * ridge, noise)
 
 
 class Streak(ThresholdSelector):
@@ -132,14 +122,15 @@ class Streak(ThresholdSelector):
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
-        Rows judged together. Results depend on it in the last bits only.
+        Rows judged together. With a target results depend on it in the last bits only; without one also through the
+        rows the width is learnt from and the moments at which the sample is looked at.
     verbose : bool, default False
         Say on standard error, once a second, how far a long call has come.
 
     Notes
     -----
     There are ``T = log(9 m^3 / (1 - epsilon)) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and O(m^2) per
-    set that is not full. Memory is T m (d + 2 m) numbers at most.
+    set that is not full. Memory is O(T m (d + m)).
 
     References
     ----------
@@ -175,13 +166,13 @@ class Streak(ThresholdSelector):
         self.block_size = block_size
         self.verbose = verbose
 
-    def _singleton_scores(self, block: Block) -> Float64:
-        positive = np.maximum(block.mu, 0.0)
-        return np.asarray(positive**2 / (2 * np.where(block.diagonal > 0, block.diagonal, np.inf)))
+    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+        # the root of the value mu^2 / (2 k_jj), which itself may be too small a number
+        return np.asarray(np.maximum(mu, 0.0) / np.sqrt(2 * np.where(diagonal > 0, diagonal, np.inf)))
 
     def _window(self, peak: float) -> tuple[float, float]:
-        m = self.n_prototypes
-        return (1 - self.epsilon) * peak / (9 * m**2), peak * m
+        m, v = self.n_prototypes, peak**2
+        return (1 - self.epsilon) * v / (9 * m**2), v * m
 
     def _criterion(self, view: BlockView, tau: float) -> Criterion:
         return _ByGain(view, tau / self.n_prototypes)

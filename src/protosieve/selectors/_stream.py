@@ -50,6 +50,7 @@ class Stream:
 
     pending: Array
     rng: np.random.Generator
+    parameters: dict[str, Any]  # as they were when the stream began
     target: Array | None = None
     is_target: bool = False  # the stream's own rows are the target: |mu|^2 comes for nothing
     n_pending: int = 0

@@ -20,7 +20,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._pool import Pool
-from protosieve.selectors._rules import Rule, open_interval
+from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.weights import NonNegativeQP, Projection, Projections
 
 __all__ = ["BlockView", "Criterion", "ThresholdSelector"]
@@ -221,17 +221,17 @@ class ThresholdSelector(StreamSelector):
     window of thresholds is, and by which criterion a set takes a row.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {**StreamSelector._rules, "epsilon": open_interval(0, 1)}
+    _rules: ClassVar[dict[str, Rule]] = {**StreamSelector._rules, "epsilon": ratio_less_one()}
 
     epsilon: float
 
     @abstractmethod
-    def _singleton_scores(self, block: Block) -> Float64:
-        """How good each row is on its own; only positive ones count."""
+    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+        """How good rows are on their own; only positive ones count."""
 
     @abstractmethod
     def _window(self, peak: float) -> tuple[float, float]:
-        """The thresholds to keep while the best singleton score is ``peak`` > 0."""
+        """The thresholds to keep while the best singleton score is ``peak``."""
 
     @abstractmethod
     def _criterion(self, view: BlockView, tau: float) -> Criterion:
@@ -241,7 +241,7 @@ class ThresholdSelector(StreamSelector):
         return Sieves(Pool.empty(block), [])
 
     def _judge(self, progress: Sieves, objective: KernelMean, block: Block) -> None:
-        scores = self._singleton_scores(block)
+        scores = self._singleton_scores(block.mu, block.diagonal)
         spans = self._move_window(progress, scores)
         at_work = [s for s in progress.sets if s.qp.size < self.n_prototypes and s.level in spans]
         near = Similarities(progress.pool, objective, block, at_work)
@@ -252,8 +252,8 @@ class ThresholdSelector(StreamSelector):
             self._fill(view, self._criterion(view, (1 + self.epsilon) ** sieve.level))
             if sieve.qp.size == self.n_prototypes:
                 sieve.seal()
-        self._note_single(progress, near, scores, block)
-        self._close_below(progress)
+        self._note_single(progress, near, scores)
+        self._close_outside(progress)
         progress.sweep()
 
     def _fill(self, view: BlockView, criterion: Criterion) -> None:
@@ -287,33 +287,44 @@ class ThresholdSelector(StreamSelector):
 
     def _levels(self, peak: float) -> tuple[int, int]:
         """The lowest and highest whole level whose threshold lies in the window; high < low where none does."""
-        if peak <= 0:
+        low, high = map(float, self._window(peak))
+        if low <= 0:  # nothing similar to the target so far, or so little that its square is zero
             return 0, -1
-        low, high = self._window(peak)
-        base = 1 + self.epsilon
+        base = 1 + float(self.epsilon)
         first, last = math.ceil(math.log(low) / math.log(base)), math.floor(math.log(high) / math.log(base))
         # the logarithm may be a rounding error off where a bound lies on the grid
         first += (base**first < low) - (base ** (first - 1) >= low)
         last += (base ** (last + 1) <= high) - (base**last > high)
         return first, last
 
-    def _note_single(self, progress: Sieves, near: Similarities, scores: Float64, block: Block) -> None:
-        """The best single row; of equal ones the later, as in the paper."""
-        j = len(scores) - 1 - int(scores[::-1].argmax())
-        if scores[j] <= 0 or scores[j] < progress.peak:
-            return
-        progress.peak = float(scores[j])
-        slot, _ = near.newcomer(j)
-        qp = self._empty_qp(progress)
-        qp.append(np.zeros(0), block.diagonal[j], block.mu[j])
-        before, progress.single = progress.single, Sieve(0, [slot], qp)
-        if before is not None and before.value > qp.value:
-            progress.close(before)
+    def _note_single(self, progress: Sieves, near: Similarities, scores: Float64) -> None:
+        """The best single row; of equal ones the later, as in the paper.
 
-    def _close_below(self, progress: Sieves) -> None:
-        low, _ = self._levels(progress.peak)
-        while progress.sets and progress.sets[0].level < low:
-            progress.close(progress.sets.pop(0))
+        Where the diagonal is not constant a row with a smaller score may have been worth more: it stays a candidate.
+        """
+        peaks = np.maximum.accumulate(np.maximum(scores, progress.peak))
+        rises = np.flatnonzero(np.diff(peaks, prepend=progress.peak)).tolist()
+        last = len(scores) - 1 - int(scores[::-1].argmax())
+        if scores[last] <= 0 or scores[last] < progress.peak:
+            return
+        for j in [*rises, last]:
+            before, progress.single = progress.single, self._single(progress, near.newcomer(j)[0])
+            if before is not None and before.value > progress.single.value:
+                progress.close(before)
+        progress.peak = float(scores[last])
+
+    def _single(self, progress: Sieves, slot: int) -> Sieve:
+        """The set of one row of the pool."""
+        qp = self._empty_qp(progress)
+        qp.append(np.zeros(0), progress.pool.diagonal[slot], progress.pool.mu[slot])
+        return Sieve(0, [slot], qp)
+
+    def _close_outside(self, progress: Sieves) -> None:
+        low, high = self._levels(progress.peak)
+        for sieve in progress.sets:
+            if not low <= sieve.level <= high:
+                progress.close(sieve)
+        progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
     def _empty_qp(self, progress: Sieves) -> NonNegativeQP:
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
@@ -329,6 +340,18 @@ class ThresholdSelector(StreamSelector):
             gram = objective.gram(pool.rows[sieve.members])
             sieve.qp = NonNegativeQP.from_gram(gram, mu, sieve.qp.weights, sieve.qp.noise)
             sieve.seal()
+        self._choose_single_again(progress)
+
+    def _choose_single_again(self, progress: Sieves) -> None:
+        """The target has moved, and with it the best single row and the window of thresholds: up or down."""
+        pool = progress.pool
+        if not pool.size:
+            return
+        scores = self._singleton_scores(pool.mu[: pool.size], pool.diagonal[: pool.size])
+        slot = int(scores.argmax())
+        progress.peak = max(float(scores[slot]), 0.0)
+        progress.single = self._single(progress, slot) if progress.peak > 0 else None
+        self._close_outside(progress)
 
     def _value(self, progress: Sieves) -> float:
         return max((sieve.value for sieve in progress.all()), default=0.0)
@@ -336,5 +359,5 @@ class ThresholdSelector(StreamSelector):
     def _choose(self, progress: Sieves) -> Selection:
         if progress.single is None:
             return Selection(progress.pool.indices[:0], progress.pool.rows[:0], np.zeros(0))
-        best = max(progress.all(), key=lambda sieve: sieve.value)
+        best = max((sieve for sieve in progress.all() if sieve.members), key=lambda sieve: sieve.value)
         return Selection(progress.pool.indices[best.members], progress.pool.rows[best.members], best.qp.weights.copy())

@@ -24,24 +24,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dposv, dtrtri
 
 from protosieve._state import storable
 from protosieve._typing import Float64, Indices
 
-__all__ = ["NonNegativeQP", "Projection", "Projections"]
+__all__ = ["NonNegativeQP", "Projection", "definite_cholesky"]
 
 _GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
-_CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
+CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
 _CHECK_EVERY = 64  # joins between two looks at the true gradient
 # What a member adds to the span of the others is taken to be at least this share of k_jj. For kernels that are nowhere
 # negative ``w_j k_jj <= mu_j``, so it changes gradients by a tenth of the tolerance at most.
 _LEAST = 1e-11
 _LOOSE = 1e-7  # where 1 / (A_ii k_ii) may be smaller, A is large enough to cost digits
 _FIRST = 16  # members there is room for at first
-_STRIP = 128  # rows of the basis multiplied at once: they stay in the cache from one product to the next
+STRIP = 128  # rows of the basis multiplied at once: they stay in the cache from one product to the next
 
 
 def _matrix() -> Float64:
@@ -63,6 +62,24 @@ def _grown(old: Any, room: int) -> Any:
     return new
 
 
+def definite_cholesky(lower: Float64, share: float) -> tuple[Float64, float]:
+    """The Cholesky factor of a Gram matrix, given its lower triangle, and the ridge that made it definite.
+
+    A ridge, a share of the diagonal, is added until no pivot is below half of ``share`` of it: first none, then
+    ``share``, then twice as much each time.
+    """
+    diagonal, ridge = lower.diagonal(), 0.0
+    while ridge <= 1.0:
+        try:
+            root = cholesky(lower + np.diag(ridge * diagonal), lower=True, check_finite=False)
+            if (root.diagonal() ** 2 >= 0.5 * share * diagonal).all():
+                return np.asarray(root), ridge
+        except LinAlgError:
+            pass
+        ridge = max(2 * ridge, share)
+    raise FloatingPointError("a Gram matrix is not one: no ridge makes it definite")
+
+
 def _widened(old: Float64, room: int) -> Float64:
     """The same rows, in so many columns."""
     new = np.zeros((len(old), room))
@@ -82,8 +99,8 @@ class Projection(NamedTuple):
 class NonNegativeQP:
     """The best weights ``w >= 0`` of a set of members, kept up to date as members come and go.
 
-    ``append`` and ``drop`` cost O(q^2) for q members, more only where weights turn negative. Memory is 2 q^2 numbers;
-    `sealed` brings it to O(q) once a set will not change any more.
+    ``append`` and ``drop`` cost O(q^2) for q members, more only where weights turn negative. Memory is three matrices
+    at most, with room for up to twice the members; `sealed` brings it to O(q) once a set will not change any more.
 
     Members are numbered in the order they came. Exact copies of a member, and elements that are combinations of
     members up to rounding, are fine: they get weight zero unless they raise ``l``.
@@ -184,7 +201,7 @@ class NonNegativeQP:
         self.scale = max(self.scale, abs(mu))
         self.size = q + 1
         gradient = mu - float(similarities @ self.w[:q])
-        if gradient > self._tolerance:
+        if gradient > self.tolerance:
             self._join(q, gradient, projection or self._project(similarities, diagonal))
             self._settle()
         else:
@@ -221,8 +238,8 @@ class NonNegativeQP:
     def coordinates(self, similarities: Float64, out: Float64) -> None:
         """The coordinates ``V k`` of elements, one column each, in the basis of those inside. O(q^2) for each."""
         a, K = self.n_inside, similarities[self.inside]
-        for start in range(0, a, _STRIP):
-            stop = min(start + _STRIP, a)
+        for start in range(0, a, STRIP):
+            stop = min(start + STRIP, a)
             np.matmul(self.basis[start:stop, :stop], K[:stop], out=out[start:stop])  # the basis is triangular
 
     def copy(self, room: int = 0) -> "NonNegativeQP":
@@ -243,7 +260,7 @@ class NonNegativeQP:
         return slim
 
     @property
-    def _tolerance(self) -> float:
+    def tolerance(self) -> float:
         return _GRADIENT_TOLERANCE * self.scale
 
     def _reserve(self, size: int) -> None:
@@ -259,11 +276,11 @@ class NonNegativeQP:
         a = self.n_inside
         V = self.basis[:a, :a]
         c = V @ k[self.inside]
-        return self._refined(k, c @ V, diagonal - float(c @ c), diagonal)
+        return self.refined(k, c @ V, diagonal - float(c @ c), diagonal)
 
-    def _refined(self, k: Float64, b: Float64, s: float, diagonal: float) -> "Projection":
+    def refined(self, k: Float64, b: Float64, s: float, diagonal: float) -> "Projection":
         """Where s has lost digits, Gram-Schmidt once more: what rounding left of k along the basis goes too."""
-        if s >= _CANCELLATION * diagonal:
+        if s >= CANCELLATION * diagonal:
             return Projection(b, s)
         a, k = self.n_inside, k[self.inside]
         V = self.basis[:a, :a]
@@ -312,12 +329,12 @@ class NonNegativeQP:
         u = self.u[: self.n_inside]
         if not len(self.zero):
             return u
-        self.nu = self._hold(u[self.zero])
+        self.nu = self.hold(u[self.zero])
         target = u - self.nu @ self.rows[:, : len(u)]
         target[self.zero] = 0.0
         return np.asarray(target)
 
-    def _hold(self, u: Float64) -> Float64:
+    def hold(self, u: Float64) -> Float64:
         """The solution of ``A_ZZ nu = u``; one right side or several columns."""
         A = self.rows[:, self.zero]
         _, nu, failed = dposv(A, u)  # LAPACK itself: a fifth of the time of NumPy's solve
@@ -364,14 +381,14 @@ class NonNegativeQP:
         """Let the member of weight zero with the largest gradient have a weight; ``False`` if none is positive."""
         if len(self.zero):
             best = int(self.nu.argmax())
-            if self.nu[best] > self._tolerance:
+            if self.nu[best] > self.tolerance:
                 kept = np.delete(np.arange(len(self.zero)), best)
                 self.zero, self.nu, self.rows = self.zero[kept], self.nu[kept], self.rows[kept]
                 return True
         if len(self.outside):
             gradients = (self.mu[: self.size] - self._times(self.w[: self.size]))[self.outside]
             best = int(gradients.argmax())
-            if gradients[best] > self._tolerance:
+            if gradients[best] > self.tolerance:
                 member = int(self.outside[best])
                 self.outside = np.delete(self.outside, best)
                 k = self.gram[member, : self.size] + self.gram[: self.size, member]
@@ -418,7 +435,7 @@ class NonNegativeQP:
         self.columns[column : a - 1] = self.columns[column + 1 : a]
         self.n_inside = a - 1
 
-    def _rows_outside(self) -> Float64:
+    def rows_outside(self) -> Float64:
         """The Gram matrix's rows of those outside; their diagonal, doubled, only ever meets weights of zero."""
         q = self.size
         return np.asarray(self.gram[self.outside, :q] + self.gram[:q, self.outside].T)
@@ -427,7 +444,7 @@ class NonNegativeQP:
         self.joins = 0
         error = (self.mu[: self.size] - self._times(self.w[: self.size]))[self.inside]
         error[self.zero] -= self.nu
-        return bool(np.abs(error).max(initial=0.0) > 10 * self._tolerance)
+        return bool(np.abs(error).max(initial=0.0) > 10 * self.tolerance)
 
     def _refactor(self) -> None:
         """Make the basis anew from the Gram matrix, of the members that have a weight."""
@@ -444,20 +461,12 @@ class NonNegativeQP:
         self._unconstrained()
 
     def _cholesky(self) -> Float64:
-        """The factor of the Gram matrix of those inside, with as much added to its diagonal as rounding asks for."""
+        """The factor of the Gram matrix of those inside, whose diagonal grows by what rounding asks for."""
         inside = self.inside
-        share = max(len(inside) * self.noise, _LEAST)
-        while True:
-            lower = self.gram[np.ix_(inside, inside)]
-            diagonal = lower.diagonal()
-            try:
-                root = cholesky(lower, lower=True, check_finite=False)
-                if (root.diagonal() ** 2 >= 0.5 * share * diagonal).all():
-                    return np.asarray(root)
-            except LinAlgError:
-                pass
-            self.gram[inside, inside] += share * diagonal
-            share *= 2
+        lower = self.gram[np.ix_(inside, inside)]
+        root, ridge = definite_cholesky(lower, max(len(inside) * self.noise, _LEAST))
+        self.gram[inside, inside] += ridge * lower.diagonal()  # the Gram stays the one that is solved
+        return root
 
     def _check(self) -> None:
         """Raise `AssertionError` where an invariant is broken; for tests, O(q^3)."""
@@ -479,83 +488,3 @@ class NonNegativeQP:
         assert np.abs(error).max(initial=0.0) <= 1e-2, "the basis is not orthonormal"
         full = float(self.mu[:q] @ w - w @ K @ w / 2)
         assert abs(self.value - full) <= 1e-8 * max(self.scale, abs(full)), "the value is not l(w)"
-
-
-class Projections:
-    """Several outside elements against one set, in one matrix product instead of many with vectors.
-
-    Their projections stay good while the set grows by members that join: what those add is added when asked for.
-    """
-
-    def __init__(self, qp: NonNegativeQP, similarities: Float64) -> None:
-        a = qp.n_inside
-        V = qp.basis[:a, :a]
-        self._qp, self._columns, self._rewritten = qp, a, qp.rewritten
-        self._K = similarities
-        K = similarities[qp.inside]
-        self._B = np.zeros((K.shape[1], a))
-        self._explained = np.zeros(K.shape[1])
-        for start in range(0, a, _STRIP):
-            stop = start + _STRIP
-            strip = V[start:stop, :stop]  # right of it there are zeros
-            C = strip @ K[:stop]
-            self._B[:, :stop] += C.T @ strip
-            self._explained += np.einsum("ij,ij->j", C, C)
-
-    @property
-    def good(self) -> bool:
-        """Whether the basis is still the one they were computed with, but for new rows."""
-        return self._rewritten == self._qp.rewritten
-
-    def of(self, which: int, similarities: Float64, diagonal: float) -> Projection:
-        """The projection of element number ``which``; O(q) per member that joined since."""
-        before, inside = self._columns, self._qp.inside
-        if before == len(inside):
-            s = diagonal - float(self._explained[which])
-            return self._qp._refined(similarities, self._B[which], s, diagonal)
-        later = self._qp.basis[before : len(inside), : len(inside)]
-        c = later @ similarities[inside]
-        b = c @ later
-        b[:before] += self._B[which]
-        return self._qp._refined(similarities, b, diagonal - float(self._explained[which]) - float(c @ c), diagonal)
-
-    def gains_reach(self, threshold: float, diagonal: Float64, mu: Float64) -> NDArray[np.int8]:
-        """For each element whether ``f(L + j) - f(L) >= threshold``: 1 yes, -1 no, 0 where only `gain` can tell.
-
-        For the set as it was when they were projected. Going straight to the best weights of j and the members that
-        do not rest, sign ignored, gains ``g^2 / (2 s)``. That is an upper bound unless it wakes one that rests, and the
-        value itself if no weight turns negative; going as far as weights allow is a lower bound.
-        """
-        qp = self._qp
-        w = qp.w[qp.inside]
-        g = mu - w @ self._K[qp.inside]
-        B, s, pull = self._without_zero(diagonal - self._explained)
-        sound = (s > _CANCELLATION * diagonal) & (g > qp._tolerance)
-        step = np.where(sound, g / np.where(sound, s, 1.0), 0.0)
-        fall = step[:, None] * B
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            share = np.where(w < fall, w / fall, 1.0).min(axis=1, initial=1.0)
-        feasible = share * step
-        awake = (qp.nu[:, None] - step * pull > qp._tolerance).any(axis=0)
-        if len(qp.outside):
-            now = qp._rows_outside()[:, qp.inside] @ (w - fall).T + step * self._K[qp.outside]
-            awake |= (qp.mu[qp.outside, None] - now > qp._tolerance).any(axis=0)
-        yes = feasible * (g - feasible * s / 2) >= threshold
-        no = (g * step / 2 < threshold) & ~awake
-        verdict = np.where(yes, 1, np.where(no, -1, 0))
-        return np.where(sound, verdict, np.where(g > qp._tolerance, 0, -1)).astype(np.int8)
-
-    def _without_zero(self, s: Float64) -> tuple[Float64, Float64, Float64]:
-        """What is not of Z of b and s, and how fast the gradients at Z fall as an element's weight grows.
-
-        A weight t of j makes ``u - t b`` of u, hence ``nu - t P`` of nu with ``A_ZZ P = b_Z``, and
-        ``w - t (b - A_:Z P)`` of w.
-        """
-        qp = self._qp
-        if not len(qp.zero):
-            return self._B, s, np.zeros((0, len(s)))
-        at_zero = self._B[:, qp.zero].T
-        pull = qp._hold(at_zero)
-        B = self._B - pull.T @ qp.rows[:, : self._columns]
-        B[:, qp.zero] = 0.0
-        return B, s + np.einsum("ij,ij->j", at_zero, pull), pull
