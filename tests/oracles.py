@@ -47,6 +47,12 @@ def relative(one, other):
     return abs(one - other) / max(abs(one), abs(other))
 
 
+def is_optimal(K, mu, w):
+    """Whether w meets the conditions of optimality; near a singular matrix NNLS sometimes stops short of it."""
+    gradient = mu - K @ w
+    return max(gradient.max(), np.abs(gradient[w > 0]).max(initial=0)) <= 1e-10 * np.abs(mu).max()
+
+
 @dataclass
 class Run:
     """What a literal run returned, and the margin of its closest decision."""

@@ -1,11 +1,13 @@
 """Bad input: one clear error, and the selector as it was."""
 
 import copy
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import euclidean_distances
 
 from protosieve import InputError, ParameterError, ProtoBasic, ProtosieveError, ProtosieveWarning, ProtoStream, Streak
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
@@ -198,6 +200,42 @@ def test_float32_and_kernels_that_can_be_negative(selector):
 def test_what_is_not_a_matrix_of_numbers_is_refused(selector, rows, match):
     with pytest.raises(InputError, match=match):
         selector().fit(rows)
+
+
+def test_a_target_in_the_wrong_place_is_noticed(selector, X):
+    for call in (selector().fit, selector().partial_fit):
+        with pytest.raises(InputError, match=r"y has shape \(300, 4\), the columns of X: .* pass them as target="):
+            call(X, X)
+        assert call(X, np.zeros(300)).n_samples_seen_ == 300
+
+
+def test_a_generator_says_what_to_do(selector, X):
+    with pytest.raises(InputError, match="X is a generator; call partial_fit with each chunk it gives"):
+        selector().fit(X[i : i + 10] for i in range(3))
+
+
+def test_columns_are_called_by_their_names(selector, X):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame.loc[7, "c"] = np.nan
+    with pytest.raises(InputError, match="row 7, column 'c' is NaN"):
+        selector().fit(frame)
+    with pytest.raises(InputError, match="row 0, column 'b' holds 'x', which is not a number"):
+        selector().fit(frame.fillna(0).assign(b="x"))
+    with pytest.raises(InputError, match="X: "):
+        selector().fit(frame.fillna(0).assign(b=pd.Timestamp("2024-01-01")))
+
+
+def test_a_distance_is_not_a_kernel(selector, X):
+    with pytest.raises(InputError, match=r"row 0: its similarity to itself .* is 0, to the target .* as exp\(-d\)"):
+        selector(kernel=euclidean_distances).fit(X)
+
+
+def test_far_fewer_prototypes_than_asked_for_come_with_a_reason(X):
+    with pytest.warns(ProtosieveWarning, match=r"ProtoStream kept \d+ of n_prototypes=50: to Gaussian"):
+        ProtoStream(50, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ProtoStream(50, kernel=Gaussian(1.0), random_state=0).fit(X)
 
 
 def test_an_empty_list_is_an_empty_chunk(selector, X):

@@ -18,11 +18,13 @@ __all__ = ["Certificate", "Prototypes", "Trace"]
 class Certificate:
     """How far a selection is from the best any selection could be, with no unknown constant in it.
 
-    No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``.
+    No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``. Where the mean is that of a sample of
+    ``sample`` rows, all of this holds for the sample, and for the target as far as the sample is like it.
     """
 
     value: float
     upper_bound: float
+    sample: int | None = None
 
     @property
     def ratio(self) -> float:
@@ -35,8 +37,9 @@ class Certificate:
         return 1.0 - self.ratio
 
     def __str__(self) -> str:
+        target = "the target" if self.sample is None else f"a sample of {self.sample:,} rows of the target"
         return (
-            f"the prototypes carry {100 * self.ratio:.4g} % of what the kernel sees of the target "
+            f"the prototypes carry {100 * self.ratio:.4g} % of what the kernel sees of {target} "
             f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
         )
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from protosieve._blas import one_thread
 from protosieve._typing import Array
 from protosieve.errors import InputError
 
@@ -69,7 +70,8 @@ class Kernel(ABC):
             raise InputError(
                 f"X has {rows.shape[1]} columns and Y has {others.shape[1]}: a kernel compares rows of the same columns"
             )
-        return self.block(self.prepare(rows), self.prepare(others))
+        with one_thread():
+            return self.block(self.prepare(rows), self.prepare(others))
 
 
 def _rows(X: Array, name: str) -> Array:

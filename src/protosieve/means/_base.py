@@ -59,6 +59,10 @@ class MeanState(ABC):
         """``mu`` at prepared rows, computed in their dtype and summed in float64."""
 
     @abstractmethod
+    def sample_size(self) -> int | None:
+        """Rows the mean is taken over, where they are a sample of the target; ``None`` where they are all of it."""
+
+    @abstractmethod
     def squared_norm(self, step: int) -> float:
         """``|mu|^2``, twice the value no selection of any size can exceed; computed ``step`` rows at a time."""
 
@@ -74,6 +78,7 @@ class FixedMean(MeanState):
     kernel: Kernel
     rows: Array
     weights: Float64
+    sampled: bool = False  # the rows are a sample of the target
     norm: float | None = None
     _points: Points | None = field(default=None, init=False, repr=False)
 
@@ -103,6 +108,9 @@ class FixedMean(MeanState):
         if self._points is None:
             self._points = self.kernel.prepare(self.rows)
         return self._points.take(tile)
+
+    def sample_size(self) -> int | None:
+        return len(self.rows) if self.sampled else None
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:

@@ -78,7 +78,8 @@ class RunningMean(MeanState):
         if self.snapshot is not None and not self.changed:
             return False
         sample = self.reservoir.sample
-        self.snapshot = FixedMean(self.kernel, sample.copy(), np.full(len(sample), 1 / len(sample)))
+        sampled = self.reservoir.seen > len(sample)
+        self.snapshot = FixedMean(self.kernel, sample.copy(), np.full(len(sample), 1 / len(sample)), sampled)
         self.changed = 0
         return True
 
@@ -90,6 +91,9 @@ class RunningMean(MeanState):
 
     def at(self, points: Points) -> Float64:
         return self._current().at(points)
+
+    def sample_size(self) -> int | None:
+        return self._current().sample_size()
 
     def squared_norm(self, step: int) -> float:
         return self._current().squared_norm(step)
@@ -151,4 +155,4 @@ class ReservoirMean(Mean):
             sample = target
         else:
             sample = target[np.sort(rng.choice(len(target), self.size, replace=False))]
-        return FixedMean(kernel, sample, np.full(len(sample), 1 / len(sample)))
+        return FixedMean(kernel, sample, np.full(len(sample), 1 / len(sample)), sampled=len(sample) < len(target))

@@ -52,6 +52,13 @@ class KernelMean:
                 f"row {first + row}: its similarity to the target under {self.kernel!r} is {mu[row]}, to itself "
                 f"{diagonal[row]}; scale the columns or choose a width that {rows.dtype} can hold"
             )
+        wrong = np.flatnonzero((diagonal < 0) | ((diagonal == 0) & (mu != 0)))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InputError(
+                f"row {first + row}: its similarity to itself under {self.kernel!r} is {diagonal[row]:g}, to the "
+                f"target {mu[row]:g}; no kernel does that. A distance d becomes one as exp(-d)"
+            )
         return Block(first, rows, points, mu, diagonal)
 
     def exact(self, rows: Array) -> tuple[Float64, Float64]:

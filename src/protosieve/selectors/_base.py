@@ -114,6 +114,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with self._unchanged_on_error(), one_thread():
             self._check_parameters()
             rows = self._working(as_rows(X, "X"))
+            _check_labels(y, rows)
             if not len(rows):
                 raise InputError(_NO_ROWS.format(rows.shape))
             given = self._target_rows(rows, target)
@@ -152,6 +153,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
             if stream is None or not len(rows):
                 return self
+            _check_labels(y, rows)
             self._feed(stream, rows)
             self._stream = stream
             self._result = None
@@ -377,13 +379,22 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"none of the {stream.n_judged} rows has a positive mean similarity to the target under "
                 f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
             )
+        if 2 * len(chosen.indices) < min(self.n_prototypes, stream.n_judged):
+            warnings.warn(
+                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
+                f"{objective.kernel!r} no other of {stream.n_judged} rows adds enough to what these say. "
+                "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more",
+                ProtosieveWarning,
+                stacklevel=4,
+            )
         gram, mu = objective.exact(chosen.rows)
         qp = NonNegativeQP.from_gram(gram, mu, chosen.weights)
         return self._prototypes(stream, chosen, qp)
 
     def _prototypes(self, stream: Stream, chosen: Selection, qp: NonNegativeQP) -> Prototypes:
         order = np.lexsort((chosen.indices, -qp.weights))
-        certificate = Certificate(qp.value, stream.running.upper_bound(self.block_size))
+        bound, sample = stream.running.upper_bound(self.block_size), stream.running.mean.sample_size()
+        certificate = Certificate(qp.value, bound, sample)
         names = getattr(self, "feature_names_in_", None)
         return Prototypes(
             indices=chosen.indices[order],
@@ -468,6 +479,13 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+
+def _check_labels(y: Any, rows: Array) -> None:
+    """``y`` is ignored, as everywhere in scikit-learn; but a matrix of the rows' columns is a misplaced target."""
+    shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] == rows.shape[1] > 1:
+        raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
 
 
 def _remedy(kernel: Kernel) -> str:

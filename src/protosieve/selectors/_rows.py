@@ -1,5 +1,6 @@
 """What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
         raise _NotNumbersError(f"{_explain(X, name, first, error)} ({error})") from error
     except ValueError as error:
         raise InputError(_explain(X, name, first, error)) from error
-    _check_finite(rows, name, first)
+    _check_finite(rows, name, first, X)
     return np.asarray(rows)
 
 
@@ -47,6 +48,8 @@ class _NotNumbersError(InputError, TypeError):
 
 def _refuse(X: Any, name: str, first: int) -> None:
     """What NumPy would turn into numbers without a word, and should not."""
+    if isinstance(X, Iterator):
+        raise InputError(f"{name} is a {type(X).__name__}; call partial_fit with each chunk it gives, in a loop")
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in "mM" and kind:
         raise InputError(f"{name} holds dates ({X.dtype}); say what they should count, e.g. days since the first")
@@ -72,13 +75,19 @@ def _explain(X: Any, name: str, first: int, error: Exception) -> str:
                 float(cell)
             except (TypeError, ValueError):
                 return (
-                    f"{name}: row {first + row}, column {column} holds {cell!r}, which is not a number; "
+                    f"{name}: row {first + row}, {_column(X, column)} holds {cell!r}, which is not a number; "
                     "encode text as numbers or leave the column out"
                 )
     return f"{name}: {error}"
 
 
-def _check_finite(rows: Array, name: str, first: int) -> None:
+def _column(X: Any, column: int) -> str:
+    """A column by its name where it has one."""
+    names = getattr(X, "columns", None)
+    return f"column {column}" if names is None else f"column {names[column]!r}"
+
+
+def _check_finite(rows: Array, name: str, first: int, X: Any) -> None:
     for start in range(0, len(rows), _SLICE):
         part = rows[start : start + _SLICE]
         if np.isfinite(part.sum(dtype=np.float64)):  # NaN and inf survive a sum, so most chunks need no mask
@@ -88,5 +97,5 @@ def _check_finite(rows: Array, name: str, first: int) -> None:
             row, column = bad[0]
             found = "NaN" if np.isnan(part[row, column]) else f"{part[row, column]} (infinity)"
             raise InputError(
-                f"{name}: row {first + start + row}, column {column} is {found}; drop the row or fill the value in"
+                f"{name}: row {first + start + row}, {_column(X, column)} is {found}; drop the row or fill the value in"
             )

@@ -35,8 +35,9 @@ class Recorder:
 
     def trace(self, rows_seen: int, objective: float) -> _prototypes.Trace:
         """All points noted, and the last."""
+        keep = len(self.rows_seen) - (self.rows_seen[-1:] == [rows_seen])
         return _prototypes.Trace(
-            np.array([*self.rows_seen, rows_seen], dtype=np.int64), np.array([*self.objective, objective])
+            np.array([*self.rows_seen[:keep], rows_seen], dtype=np.int64), np.array([*self.objective[:keep], objective])
         )
 
 
