@@ -483,7 +483,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 def _check_labels(y: Any, rows: Array) -> None:
     """``y`` is ignored, as everywhere in scikit-learn; but a matrix of the rows' columns is a misplaced target."""
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == rows.shape[1] > 1:
         raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
 
