@@ -4,7 +4,7 @@ import copy
 import numbers
 import os
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,27 +13,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from protosieve import _state
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
-from protosieve._typing import Array, Float64, Indices
+from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import ExactMean, FixedMean, Mean, ReservoirMean
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows
 from protosieve.selectors._rules import Rule, whole_number
+from protosieve.selectors._selector import Selector
 from protosieve.selectors._stream import Saved, Stream
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Selection", "StreamSelector"]
-
-_NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Selection:
     weights: Float64
 
 
-class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class StreamSelector(Selector):
     """Base of the streaming selectors: owns the loop, the buffer and everything public.
 
     An algorithm supplies five steps, each a function of its own ``progress``, a storable dataclass:
@@ -116,7 +113,7 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             rows = self._working(as_rows(X, "X"))
             _check_labels(y, rows)
             if not len(rows):
-                raise InputError(_NO_ROWS.format(rows.shape))
+                raise InputError(NO_ROWS.format(rows.shape))
             given = self._target_rows(rows, target)
             stream = self._open(rows, rows.copy() if given is None else given)
             stream.is_target = given is None
@@ -159,32 +156,6 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self._result = None
         return self
 
-    def predict(self, X: Any) -> Indices:
-        """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
-
-        For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
-        """
-        result = self.result_
-        rows = self._new_rows(X)
-        with one_thread():
-            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
-            # |phi(x) - phi(p)|^2 = k(x, x) - 2 k(x, p) + k(p, p)
-            offset = result.kernel.diagonal(prototypes)
-            nearest = np.empty(len(rows), np.intp)
-            for start in range(0, len(rows), self.block_size):
-                part = slice(start, start + self.block_size)
-                K = result.kernel.block(result.kernel.prepare(rows[part]), prototypes)
-                nearest[part] = (offset - 2 * K).argmin(axis=1)
-        return nearest
-
-    def transform(self, X: Any) -> Array:
-        """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
-        result = self.result_
-        rows = self._new_rows(X)
-        with one_thread():
-            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
-            return result.kernel.block(result.kernel.prepare(rows), prototypes)
-
     @property
     def result_(self) -> Prototypes:
         """Everything about the selection as of now, a frozen `Prototypes`; solved once per state of the stream."""
@@ -193,36 +164,6 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             with one_thread():
                 self._result = self._finish()
         return self._result
-
-    @property
-    def prototype_indices_(self) -> NDArray[np.int64]:
-        """Row numbers of the prototypes in the whole stream, the largest weight first."""
-        return self.result_.indices
-
-    @property
-    def prototypes_(self) -> Array:
-        """The prototypes themselves, one per row."""
-        return self.result_.rows
-
-    @property
-    def weights_(self) -> Float64:
-        """Their weights, zero or more."""
-        return self.result_.weights
-
-    @property
-    def objective_(self) -> float:
-        """``l`` at the weights."""
-        return self.result_.objective
-
-    @property
-    def mmd_(self) -> float:
-        """The maximum mean discrepancy between the target and the weighted prototypes."""
-        return self.result_.mmd
-
-    @property
-    def kernel_(self) -> Kernel:
-        """The kernel in use, with its width as a number."""
-        return self.result_.kernel
 
     @property
     def n_samples_seen_(self) -> int:
@@ -258,10 +199,6 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.result_)
 
     # -- the loop
 
@@ -454,21 +391,6 @@ class StreamSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
             )
         return found
-
-    def _remember_columns(self, X: Any, reset: bool) -> None:
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except NotFittedError:
-            raise
-        except ValueError as error:
-            raise InputError(str(error)) from error
-
-    def _new_rows(self, X: Any) -> Array:
-        rows = as_rows(X, "X")
-        if not len(rows):
-            raise InputError(_NO_ROWS.format(rows.shape))
-        self._remember_columns(X, reset=False)
-        return rows
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:

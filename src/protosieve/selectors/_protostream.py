@@ -7,7 +7,8 @@ import numpy as np
 
 from protosieve._typing import Float64
 from protosieve.means import Mean
-from protosieve.selectors._threshold import BlockView, Criterion, ThresholdSelector
+from protosieve.selectors._threshold import ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion
 
 __all__ = ["ProtoStream"]
 

@@ -9,7 +9,9 @@ from sklearn.utils import check_array
 from protosieve._typing import Array
 from protosieve.errors import InputError
 
-__all__ = ["as_rows"]
+__all__ = ["NO_ROWS", "as_rows"]
+
+NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
 _SLICE = 1 << 16  # rows tested for finiteness at once: the test's memory does not follow the chunk's size
 

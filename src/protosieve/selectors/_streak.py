@@ -7,7 +7,8 @@ from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
 from protosieve.means import Mean
-from protosieve.selectors._threshold import BlockView, Criterion, ThresholdSelector
+from protosieve.selectors._threshold import ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]

@@ -8,212 +8,21 @@ closes are not its own, among the others it takes the first that passes, solves,
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from protosieve._state import storable
-from protosieve._typing import Array, Float64, Indices
+from protosieve._typing import Float64
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._rules import Rule, ratio_less_one
-from protosieve.weights import NonNegativeQP, Projection, Projections
+from protosieve.selectors._sieves import Sieve, Sieves
+from protosieve.selectors._views import BlockView, Criterion, Similarities
+from protosieve.weights import NonNegativeQP
 
-__all__ = ["BlockView", "Criterion", "ThresholdSelector"]
-
-
-@storable
-@dataclass
-class Sieve:
-    """The set of one threshold: pool slots and their weights."""
-
-    level: int
-    members: list[int]
-    qp: NonNegativeQP
-    _shared: bool = field(default=False, init=False)  # another copy looks at the same ``qp``
-
-    def __deepcopy__(self, memo: object) -> "Sieve":
-        """A copy that costs nothing until one of the two changes: most sets never do before the copy is gone."""
-        twin = Sieve(self.level, list(self.members), self.qp)
-        self._shared = twin._shared = True
-        return twin
-
-    def own(self) -> NonNegativeQP:
-        """The weights, to be changed."""
-        if self._shared:
-            self.qp, self._shared = self.qp.copy(room=len(self.qp.gram) - self.qp.size), False
-        return self.qp
-
-    def seal(self) -> None:
-        """No member will come or go any more."""
-        self.qp, self._shared = self.qp.sealed(), False
-
-    @property
-    def value(self) -> float:
-        return self.qp.value
-
-
-@storable
-@dataclass
-class Sieves:
-    """All sets of a threshold selector.
-
-    ``closed`` is the best set whose threshold has fallen below the window: it can grow no more, but it may still be
-    the answer, so the value never falls when the window moves.
-    """
-
-    pool: Pool
-    sets: list[Sieve]  # by rising level
-    peak: float = 0.0  # the largest singleton score so far
-    single: Sieve | None = None
-    closed: Sieve | None = None
-
-    def all(self) -> Iterator[Sieve]:
-        """Every candidate for the answer, in the order of preference between equals."""
-        yield from self.sets
-        for other in (self.closed, self.single):
-            if other is not None:
-                yield other
-
-    def close(self, sieve: Sieve) -> None:
-        if self.closed is None or sieve.value > self.closed.value:
-            sieve.seal()
-            self.closed = sieve
-
-    def sweep(self) -> None:
-        """Forget rows no set holds."""
-        moved = self.pool.sweep(_slots(self.pool, self.all()))
-        if moved is not None:
-            for sieve in self.all():
-                sieve.members = moved[sieve.members].tolist()
-
-    def _check(self, m: int) -> None:
-        levels = [sieve.level for sieve in self.sets]
-        assert levels == sorted(set(levels)), "levels are not rising"
-        for sieve in self.all():
-            assert len(sieve.members) == sieve.qp.size <= m, "a set is too large"
-            assert len(set(sieve.members)) == len(sieve.members), "a row is in a set twice"
-            assert max(sieve.members, default=0) < max(self.pool.size, 1), "a member is not in the pool"
-            sieve.qp._check()
-
-
-def _slots(pool: Pool, sets: Iterable[Sieve]) -> Indices:
-    """The slots some of these sets name, rising."""
-    named = np.zeros(pool.size, np.bool_)
-    for sieve in sets:
-        named[sieve.members] = True
-    return np.flatnonzero(named)
-
-
-class Similarities:
-    """The kernel between a block and the members of all open sets, in one product; newcomers' rows when needed."""
-
-    def __init__(self, pool: Pool, objective: KernelMean, block: Block, sets: list[Sieve]) -> None:
-        self._pool, self._kernel, self._block = pool, objective.kernel, block
-        slots = _slots(pool, sets)
-        self._place = np.zeros(pool.size, np.intp)
-        self._place[slots] = np.arange(len(slots))
-        self._matrix = self._kernel.block(block.points.like(pool.left[slots]), block.points)
-        self._lines: dict[int, Array] = {}
-        self._slot: dict[int, int] = {}
-
-    def gradients(self, sets: list[Sieve]) -> Float64:
-        """The gradient at every row of the block for every set: one product, shape (sets, rows)."""
-        weights = np.zeros((len(sets), len(self._matrix)), self._matrix.dtype)
-        for line, sieve in zip(weights, sets, strict=True):
-            line[self._place[sieve.members]] = sieve.qp.weights
-        return np.asarray(self._block.mu - weights @ self._matrix)
-
-    def gather(self, members: list[int], out: Array) -> None:
-        """The members' similarities to the block, one row each."""
-        np.take(self._matrix, self._place[members], axis=0, out=out, mode="clip")  # "clip": the unbuffered way
-
-    def expect(self, rows: list[int]) -> None:
-        """These rows of the block may be asked for as newcomers: their similarities to the block in one product."""
-        new = [j for j in rows if j not in self._lines]
-        if new:
-            points = self._block.points
-            self._lines.update(zip(new, self._kernel.block(points.take(np.array(new)), points), strict=True))
-
-    def newcomer(self, j: int) -> tuple[int, Array]:
-        """Row j of the block as a pool slot, and its similarities to the block; one for all sets that take it."""
-        if j not in self._slot:
-            self.expect([j])
-            self._slot[j] = self._pool.add(self._block, j)
-        return self._slot[j], self._lines[j]
-
-
-class BlockView:
-    """One set looking at the rows ``start`` to ``stop`` of one block: their gradients, kept up to date as it grows."""
-
-    def __init__(
-        self, sieve: Sieve, block: Block, near: Similarities, gradient: Float64, scratch: Array, rows: tuple[int, int]
-    ) -> None:
-        self.sieve, self.block = sieve, block
-        self.gradient = gradient
-        self.start, self.stop = rows
-        self._near, self._scratch = near, scratch
-        self._gathered = False
-        self._projections: Projections | None = None
-        self._projected: dict[int, int] = {}
-
-    @property
-    def similarities(self) -> Array:
-        """Members against the rows of the block."""
-        q = len(self.sieve.members)
-        if not self._gathered:
-            self._near.gather(self.sieve.members, self._scratch[:q])
-            self._gathered = True
-        return self._scratch[:q]
-
-    def project(self, rows: Indices) -> Projections:
-        """These rows of the block against the set, in one go; to `look` at them is cheap afterwards."""
-        self._projections = Projections(self.sieve.own(), self.similarities[:, rows].astype(np.float64))
-        self._projected = {row: i for i, row in enumerate(rows.tolist())}
-        return self._projections
-
-    def expect(self, rows: Indices) -> None:
-        """These rows are likely to be admitted: what can be done for all of them at once, is."""
-        self.project(rows)
-        self._near.expect(rows.tolist())
-
-    def projected(self, j: int) -> bool:
-        return self._projections is not None and self._projections.good and j in self._projected
-
-    def look(self, j: int) -> tuple[Float64, float, float, Projection]:
-        """Row j of the block as `NonNegativeQP` wants it: similarities to the members, diagonal, mean, projection."""
-        known = self._projections if self.projected(j) else self.project(np.array([j]))
-        assert known is not None
-        column = self.similarities[:, j].astype(np.float64)
-        diagonal = self.block.diagonal[j]
-        return column, diagonal, self.block.mu[j], known.of(self._projected[j], column, diagonal)
-
-    def admit(self, j: int) -> None:
-        """Row j joins; gradients of the rows behind it follow. O(q^2 + B q)."""
-        qp = self.sieve.qp
-        qp.append(*self.look(j))
-        slot, line = self._near.newcomer(j)
-        self._scratch[len(self.sieve.members)] = line
-        self.sieve.members.append(slot)
-        rest = slice(j + 1, self.stop)
-        weights = qp.w[: qp.size].astype(line.dtype, copy=False)
-        np.subtract(self.block.mu[rest], weights @ self._scratch[: qp.size, rest], out=self.gradient[rest])
-
-
-class Criterion(ABC):
-    """Which rows of a block a set takes."""
-
-    @abstractmethod
-    def first(self, start: int) -> int | None:
-        """The first row to take, from row ``start`` to the view's end; ``None`` if there is none."""
-
-    @abstractmethod
-    def taken(self, j: int) -> None:
-        """Row j was taken."""
+__all__ = ["ThresholdSelector"]
 
 
 class ThresholdSelector(StreamSelector):

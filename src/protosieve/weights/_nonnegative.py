@@ -21,16 +21,16 @@ condition number enters V by its square root only.
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dposv, dtrtri
 
 from protosieve._state import storable
 from protosieve._typing import Float64, Indices
+from protosieve.weights._matrices import definite_cholesky, grown, widened
 
-__all__ = ["NonNegativeQP", "Projection", "definite_cholesky"]
+__all__ = ["NonNegativeQP", "Projection"]
 
 _GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
 CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
@@ -53,38 +53,6 @@ def _vector() -> Float64:
 
 def _indices() -> Indices:
     return np.zeros(0, np.intp)
-
-
-def _grown(old: Any, room: int) -> Any:
-    """The vector or square matrix at the head of a larger one of zeros."""
-    new = np.zeros((room,) * old.ndim, old.dtype)
-    new[(slice(len(old)),) * old.ndim] = old
-    return new
-
-
-def definite_cholesky(lower: Float64, share: float) -> tuple[Float64, float]:
-    """The Cholesky factor of a Gram matrix, given its lower triangle, and the ridge that made it definite.
-
-    A ridge, a share of the diagonal, is added until no pivot is below half of ``share`` of it: first none, then
-    ``share``, then twice as much each time.
-    """
-    diagonal, ridge = lower.diagonal(), 0.0
-    while ridge <= 1.0:
-        try:
-            root = cholesky(lower + np.diag(ridge * diagonal), lower=True, check_finite=False)
-            if (root.diagonal() ** 2 >= 0.5 * share * diagonal).all():
-                return np.asarray(root), ridge
-        except LinAlgError:
-            pass
-        ridge = max(2 * ridge, share)
-    raise FloatingPointError("a Gram matrix is not one: no ridge makes it definite")
-
-
-def _widened(old: Float64, room: int) -> Float64:
-    """The same rows, in so many columns."""
-    new = np.zeros((len(old), room))
-    new[:, : old.shape[1]] = old
-    return new
 
 
 class Projection(NamedTuple):
@@ -245,10 +213,10 @@ class NonNegativeQP:
     def copy(self, room: int = 0) -> "NonNegativeQP":
         """A copy with space for ``room`` more members."""
         q = self.size
-        gram, basis = (_grown(matrix[:q, :q], q + room) for matrix in (self.gram, self.basis))
-        mu, w, u = (_grown(vector[:q], q + room) for vector in (self.mu, self.w, self.u))
-        columns = _grown(self.columns[:q], q + room)
-        rows = _widened(self.rows[:, :q], q + room)
+        gram, basis = (grown(matrix[:q, :q], q + room) for matrix in (self.gram, self.basis))
+        mu, w, u = (grown(vector[:q], q + room) for vector in (self.mu, self.w, self.u))
+        columns = grown(self.columns[:q], q + room)
+        rows = widened(self.rows[:, :q], q + room)
         return replace(self, gram=gram, columns=columns, mu=mu, w=w, basis=basis, u=u, rows=rows)
 
     def sealed(self) -> "NonNegativeQP":
@@ -268,8 +236,8 @@ class NonNegativeQP:
             return
         room = max(size, _FIRST, 2 * len(self.gram))
         for name in ("gram", "basis", "columns", "mu", "w", "u"):
-            setattr(self, name, _grown(getattr(self, name), room))
-        self.rows = _widened(self.rows, room)
+            setattr(self, name, grown(getattr(self, name), room))
+        self.rows = widened(self.rows, room)
 
     def _project(self, k: Float64, diagonal: float) -> "Projection":
         """``k`` are the similarities to all members, of which those inside count."""

@@ -1,0 +1,120 @@
+"""A block of rows as the sets of a threshold selector see it."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from protosieve._typing import Array, Float64, Indices
+from protosieve.objectives import Block, KernelMean
+from protosieve.selectors._pool import Pool
+from protosieve.selectors._sieves import Sieve, slots_of
+from protosieve.weights import Projection, Projections
+
+__all__ = ["BlockView", "Criterion", "Similarities"]
+
+
+class Similarities:
+    """The kernel between a block and the members of all open sets, in one product; newcomers' rows when needed."""
+
+    def __init__(self, pool: Pool, objective: KernelMean, block: Block, sets: list[Sieve]) -> None:
+        self._pool, self._kernel, self._block = pool, objective.kernel, block
+        slots = slots_of(pool, sets)
+        self._place = np.zeros(pool.size, np.intp)
+        self._place[slots] = np.arange(len(slots))
+        self._matrix = self._kernel.block(block.points.like(pool.left[slots]), block.points)
+        self._lines: dict[int, Array] = {}
+        self._slot: dict[int, int] = {}
+
+    def gradients(self, sets: list[Sieve]) -> Float64:
+        """The gradient at every row of the block for every set: one product, shape (sets, rows)."""
+        weights = np.zeros((len(sets), len(self._matrix)), self._matrix.dtype)
+        for line, sieve in zip(weights, sets, strict=True):
+            line[self._place[sieve.members]] = sieve.qp.weights
+        return np.asarray(self._block.mu - weights @ self._matrix)
+
+    def gather(self, members: list[int], out: Array) -> None:
+        """The members' similarities to the block, one row each."""
+        np.take(self._matrix, self._place[members], axis=0, out=out, mode="clip")  # "clip": the unbuffered way
+
+    def expect(self, rows: list[int]) -> None:
+        """These rows of the block may be asked for as newcomers: their similarities to the block in one product."""
+        new = [j for j in rows if j not in self._lines]
+        if new:
+            points = self._block.points
+            self._lines.update(zip(new, self._kernel.block(points.take(np.array(new)), points), strict=True))
+
+    def newcomer(self, j: int) -> tuple[int, Array]:
+        """Row j of the block as a pool slot, and its similarities to the block; one for all sets that take it."""
+        if j not in self._slot:
+            self.expect([j])
+            self._slot[j] = self._pool.add(self._block, j)
+        return self._slot[j], self._lines[j]
+
+
+class BlockView:
+    """One set looking at the rows ``start`` to ``stop`` of one block: their gradients, kept up to date as it grows."""
+
+    def __init__(
+        self, sieve: Sieve, block: Block, near: Similarities, gradient: Float64, scratch: Array, rows: tuple[int, int]
+    ) -> None:
+        self.sieve, self.block = sieve, block
+        self.gradient = gradient
+        self.start, self.stop = rows
+        self._near, self._scratch = near, scratch
+        self._gathered = False
+        self._projections: Projections | None = None
+        self._projected: dict[int, int] = {}
+
+    @property
+    def similarities(self) -> Array:
+        """Members against the rows of the block."""
+        q = len(self.sieve.members)
+        if not self._gathered:
+            self._near.gather(self.sieve.members, self._scratch[:q])
+            self._gathered = True
+        return self._scratch[:q]
+
+    def project(self, rows: Indices) -> Projections:
+        """These rows of the block against the set, in one go; to `look` at them is cheap afterwards."""
+        self._projections = Projections(self.sieve.own(), self.similarities[:, rows].astype(np.float64))
+        self._projected = {row: i for i, row in enumerate(rows.tolist())}
+        return self._projections
+
+    def expect(self, rows: Indices) -> None:
+        """These rows are likely to be admitted: what can be done for all of them at once, is."""
+        self.project(rows)
+        self._near.expect(rows.tolist())
+
+    def projected(self, j: int) -> bool:
+        return self._projections is not None and self._projections.good and j in self._projected
+
+    def look(self, j: int) -> tuple[Float64, float, float, Projection]:
+        """Row j of the block as `NonNegativeQP` wants it: similarities to the members, diagonal, mean, projection."""
+        known = self._projections if self.projected(j) else self.project(np.array([j]))
+        assert known is not None
+        column = self.similarities[:, j].astype(np.float64)
+        diagonal = self.block.diagonal[j]
+        return column, diagonal, self.block.mu[j], known.of(self._projected[j], column, diagonal)
+
+    def admit(self, j: int) -> None:
+        """Row j joins; gradients of the rows behind it follow. O(q^2 + B q)."""
+        qp = self.sieve.qp
+        qp.append(*self.look(j))
+        slot, line = self._near.newcomer(j)
+        self._scratch[len(self.sieve.members)] = line
+        self.sieve.members.append(slot)
+        rest = slice(j + 1, self.stop)
+        weights = qp.w[: qp.size].astype(line.dtype, copy=False)
+        np.subtract(self.block.mu[rest], weights @ self._scratch[: qp.size, rest], out=self.gradient[rest])
+
+
+class Criterion(ABC):
+    """Which rows of a block a set takes."""
+
+    @abstractmethod
+    def first(self, start: int) -> int | None:
+        """The first row to take, from row ``start`` to the view's end; ``None`` if there is none."""
+
+    @abstractmethod
+    def taken(self, j: int) -> None:
+        """Row j was taken."""

@@ -1,0 +1,42 @@
+"""Matrices that grow, and Gram matrices that rounding has bent."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+
+from protosieve._typing import Float64
+
+__all__ = ["definite_cholesky", "grown", "widened"]
+
+
+def grown(old: Any, room: int) -> Any:
+    """The vector or square matrix at the head of a larger one of zeros."""
+    new = np.zeros((room,) * old.ndim, old.dtype)
+    new[(slice(len(old)),) * old.ndim] = old
+    return new
+
+
+def definite_cholesky(lower: Float64, share: float) -> tuple[Float64, float]:
+    """The Cholesky factor of a Gram matrix, given its lower triangle, and the ridge that made it definite.
+
+    A ridge, a share of the diagonal, is added until no pivot is below half of ``share`` of it: first none, then
+    ``share``, then twice as much each time.
+    """
+    diagonal, ridge = lower.diagonal(), 0.0
+    while ridge <= 1.0:
+        try:
+            root = cholesky(lower + np.diag(ridge * diagonal), lower=True, check_finite=False)
+            if (root.diagonal() ** 2 >= 0.5 * share * diagonal).all():
+                return np.asarray(root), ridge
+        except LinAlgError:
+            pass
+        ridge = max(2 * ridge, share)
+    raise FloatingPointError("a Gram matrix is not one: no ridge makes it definite")
+
+
+def widened(old: Float64, room: int) -> Float64:
+    """The same rows, in so many columns."""
+    new = np.zeros((len(old), room))
+    new[:, : old.shape[1]] = old
+    return new
