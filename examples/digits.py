@@ -28,6 +28,7 @@ def show(images: np.ndarray, captions: list[str], per_line: int = 5) -> None:
 
 def main() -> None:
     """Stream the digits in chunks, then look at what was kept."""
+    print("1,797 digits in 9 chunks; the target is what has been seen so far, so there is ever more to represent:\n")
     images, digits = load_digits(return_X_y=True)
     selector = ProtoStream(n_prototypes=20, kernel=Gaussian(width=22.0), random_state=0)
     for chunk in np.array_split(images, 9):
@@ -39,9 +40,21 @@ def main() -> None:
     labels = digits[result.indices]
     captions = [f"a {d}, weight {w:.3f}" for d, w in zip(labels, result.weights, strict=True)]
     show(result.rows, captions)
-    nearest = selector.predict(images)
-    agree = (labels[nearest] == digits).mean()
-    print(f"{100 * agree:.1f} % of all {len(images)} digits look most like a prototype of their own kind.")
+    ours = (labels[selector.predict(images)] == digits).mean()
+    print(f"{100 * ours:.1f} % of all {len(images)} digits look most like a prototype of their own kind;")
+    print(f"of {len(labels)} random rows in their place it is {100 * random_rows(images, digits, len(labels)):.1f} %.")
+
+
+def random_rows(images: np.ndarray, digits: np.ndarray, n: int, draws: int = 50) -> float:
+    """How many digits are nearest to one of their own kind among n random rows, on average."""
+    rng = np.random.default_rng(0)
+    picks = [rng.choice(len(images), n, replace=False) for _ in range(draws)]
+    return float(np.mean([(digits[pick][nearest(images, images[pick])] == digits).mean() for pick in picks]))
+
+
+def nearest(images: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The position of the row nearest to each image."""
+    return np.argmin((rows**2).sum(axis=1) - 2 * images @ rows.T, axis=1)
 
 
 if __name__ == "__main__":
