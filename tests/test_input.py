@@ -147,6 +147,9 @@ def test_parameters_are_fixed_once_a_stream_has_begun(selector, X, name, value):
     with pytest.raises(ParameterError, match=f"{name} was .* when the stream began and is .* after 100 rows"):
         fed.set_params(**{name: value}).partial_fit(X[100:])
     np.testing.assert_array_equal(fed.weights_, before)
+    looked_at = selector(8, random_state=0, block_size=64).partial_fit(X[:100]).set_params(**{name: value})
+    with pytest.raises(ParameterError, match=f"{name} was .* when the stream began"):
+        _ = looked_at.weights_
     assert fed.fit(X).n_samples_seen_ == 300
 
 

@@ -161,6 +161,7 @@ class StreamSelector(Selector):
         """Everything about the selection as of now, a frozen `Prototypes`; solved once per state of the stream."""
         check_is_fitted(self)
         if self._result is None:
+            self._check_unchanged()
             with one_thread():
                 self._result = self._finish()
         return self._result
@@ -222,12 +223,7 @@ class StreamSelector(Selector):
                 f"target was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
                 "Call fit, or start with a new selector, to match another target"
             )
-        for name, value in stream.parameters.items():
-            if getattr(self, name) is not value and getattr(self, name) != value:
-                raise ParameterError(
-                    f"{name} was {value!r} when the stream began and is {getattr(self, name)!r} after {stream.n_seen} "
-                    "rows; set it back, or call fit or a new selector to start again"
-                )
+        self._check_unchanged()
         rows = as_rows(X, "X", stream.n_seen, stream.pending.dtype)
         if len(rows):
             self._remember_columns(X, reset=False)
@@ -352,6 +348,16 @@ class StreamSelector(Selector):
         )
 
     # -- what users pass
+
+    def _check_unchanged(self) -> None:
+        """A stream lives with the parameters it began with."""
+        for name, began in self._stream.parameters.items():
+            now = getattr(self, name)
+            if now is not began and now != began:
+                raise ParameterError(
+                    f"{name} was {began!r} when the stream began and is {now!r} after {self._stream.n_seen} rows; "
+                    "set it back, or call fit or a new selector to start again"
+                )
 
     def _check_parameters(self) -> None:
         for name, rule in self._rules.items():
