@@ -98,8 +98,9 @@ class BlockView:
 
     def admit(self, j: int) -> None:
         """Row j joins; gradients of the rows behind it follow. O(q^2 + B q)."""
-        qp = self.sieve.qp
-        qp.append(*self.look(j))
+        seen = self.look(j)
+        qp = self.sieve.own()
+        qp.append(*seen)
         slot, line = self._near.newcomer(j)
         self._scratch[len(self.sieve.members)] = line
         self.sieve.members.append(slot)
