@@ -70,7 +70,7 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
         assert ours.objective_ == pytest.approx(run.objective, rel=1e-9, abs=1e-12)
 
     compare()
-    print(f"\n{selector.__name__}: {count}")  # noqa: T201
+    print(f"\n{selector.__name__}: {count}")  # noqa: T201  (the evidence: pytest -s shows it)
     assert count["compared"] >= 200
     assert count["aside"] < 0.02 * CASES, count
     assert count["weights"] > 0.8 * count["compared"]

@@ -115,17 +115,29 @@ def test_weights_are_non_negative_and_optimal_to_1e_8(selector, problem, dtype):
     assert np.abs(gradient[fitted.weights_ > 0]).max(initial=0) <= 1e-8
 
 
+def _similar(X, target, width):
+    """Rows with a mean similarity to the target that is well above the smallest number of their dtype."""
+    mu = oracles.gaussian(X.astype(float), target.astype(float), width).mean(axis=1)
+    return mu > 1e3 * np.finfo(X.dtype).tiny
+
+
 @pytest.mark.parametrize("selector", [ProtoStream, Streak])
 @relaxed
-@given(problem=problems)
-def test_the_value_never_falls_with_a_fixed_target(selector, problem):
+@given(problem=problems, dtype=dtypes)
+def test_the_value_never_falls_with_a_fixed_target(selector, problem, dtype):
+    X, target = problem.X.astype(dtype), problem.target.astype(dtype)
+    # -|x - y|^2 / (2 width^2) is a sum of terms as large as |x|^2 / width^2: their rounding is that of k, mu and l
+    largest = (np.abs(problem.X - problem.target.mean(axis=0)).max() / problem.width) ** 2 * X.shape[1]
+    rounding = OPTIMAL if dtype == np.float64 else 4 * np.finfo(np.float32).eps * (1 + largest)
     growing = make(selector, problem)
     before = 0.0
-    for i in range(len(problem.X)):
-        growing.partial_fit(problem.X[i : i + 1], target=problem.target if i == 0 else None)
+    for i in range(len(X)):
+        growing.partial_fit(X[i : i + 1], target=target if i == 0 else None)
         held = growing._value(growing._stream.progress) if growing._stream.progress else 0.0
-        assert growing.objective_ >= before * (1 - OPTIMAL)
-        assert growing.objective_ >= held * (1 - OPTIMAL)
+        if before == 0.0 and not _similar(X[: i + 1], target, problem.width).any():
+            continue  # so far from the target that float32 sees nothing: there is no result yet
+        assert growing.objective_ >= before * (1 - rounding)
+        assert growing.objective_ >= held * (1 - rounding)
         before = growing.objective_
 
 

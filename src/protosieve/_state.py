@@ -53,7 +53,7 @@ def write(path: str | os.PathLike[str], root: object) -> None:
     temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        os.chmod(temporary, _mode(target))  # noqa: PTH101  (mkstemp lets nobody else read)
+        Path(temporary).chmod(_mode(target))  # mkstemp lets nobody else read
         with os.fdopen(handle, "wb") as stream:
             _write_archive(stream, manifest, arrays)
             stream.flush()

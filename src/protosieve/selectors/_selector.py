@@ -18,6 +18,7 @@ from protosieve.selectors._rows import NO_ROWS, as_rows
 __all__ = ["Selector"]
 
 
+# scikit-learn ships no types, so to mypy its classes are Any
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Everything that follows from ``result_``: attributes, `predict` and `transform`."""
 
