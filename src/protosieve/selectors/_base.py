@@ -1,45 +1,29 @@
-"""The loop every streaming selector shares: validate, re-block, judge, refresh, finish."""
+"""The loop every streaming selector shares: re-block, judge, refresh, finish."""
 
 import copy
 import numbers
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib.metadata import version
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from protosieve import _state
 from protosieve._blas import one_thread
-from protosieve._prototypes import Certificate, Prototypes
-from protosieve._typing import Array, Float64
+from protosieve._prototypes import Prototypes
+from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
-from protosieve.kernels import Gaussian, Kernel, as_kernel
-from protosieve.means import ExactMean, FixedMean, Mean, ReservoirMean
+from protosieve.means import FixedMean
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import NO_ROWS, as_rows
-from protosieve.selectors._rules import Rule, whole_number
-from protosieve.selectors._selector import Selector
+from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Saved, Stream
-from protosieve.weights import NonNegativeQP
 
 __all__ = ["Selection", "StreamSelector"]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What an algorithm has chosen: row numbers, rows, and the weights it knows (a start for the last solve)."""
-
-    indices: NDArray[np.int64]
-    rows: Array
-    weights: Float64
 
 
 class StreamSelector(Selector):
@@ -62,13 +46,6 @@ class StreamSelector(Selector):
     replaces it.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
-
-    n_prototypes: int
-    kernel: Any
-    mean: Mean | None
-    random_state: Any
-    block_size: int
     verbose: bool
 
     _stream: Stream
@@ -111,7 +88,7 @@ class StreamSelector(Selector):
         with self._unchanged_on_error(), one_thread():
             self._check_parameters()
             rows = self._working(as_rows(X, "X"))
-            _check_labels(y, rows)
+            check_labels(y, rows)
             if not len(rows):
                 raise InputError(NO_ROWS.format(rows.shape))
             given = self._target_rows(rows, target)
@@ -150,7 +127,7 @@ class StreamSelector(Selector):
             stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
             if stream is None or not len(rows):
                 return self
-            _check_labels(y, rows)
+            check_labels(y, rows)
             self._feed(stream, rows)
             self._stream = stream
             self._result = None
@@ -231,17 +208,13 @@ class StreamSelector(Selector):
             return copy.deepcopy(stream), rows
         return replace(stream, pending=stream.pending.copy()), rows
 
-    def _working(self, rows: Array) -> Array:
-        """The rows in the dtype the kernel can be trusted in."""
-        return rows if self._kernel().nonnegative else rows.astype(np.float64, copy=False)
-
     def _open(self, rows: Array, target: Array | None) -> Stream:
         """An empty stream of rows like these."""
         self._mean(target).check(target)
         fixed = self.get_params(deep=False)
         return Stream(
             pending=np.zeros((self.block_size, rows.shape[1]), rows.dtype),
-            rng=_generator(self.random_state),
+            rng=generator(self.random_state),
             parameters={name: fixed[name] for name in fixed if name not in ("random_state", "verbose")},
             target=target,
         )
@@ -306,48 +279,7 @@ class StreamSelector(Selector):
             objective.mean.norm = stream.norm
         if objective.mean.refresh():
             self._refresh(stream.progress, objective)
-        chosen = self._choose(stream.progress)
-        if not len(chosen.indices):
-            raise InputError(
-                f"none of the {stream.n_judged} rows has a positive mean similarity to the target under "
-                f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
-            )
-        if 2 * len(chosen.indices) < min(self.n_prototypes, stream.n_judged):
-            warnings.warn(
-                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
-                f"{objective.kernel!r} no other of {stream.n_judged} rows adds enough to what these say. "
-                "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more",
-                ProtosieveWarning,
-                stacklevel=4,
-            )
-        gram, mu = objective.exact(chosen.rows)
-        qp = NonNegativeQP.from_gram(gram, mu, chosen.weights)
-        return self._prototypes(stream, chosen, qp)
-
-    def _prototypes(self, stream: Stream, chosen: Selection, qp: NonNegativeQP) -> Prototypes:
-        order = np.lexsort((chosen.indices, -qp.weights))
-        bound, sample = stream.running.upper_bound(self.block_size), stream.running.mean.sample_size()
-        certificate = Certificate(qp.value, bound, sample)
-        names = getattr(self, "feature_names_in_", None)
-        return Prototypes(
-            indices=chosen.indices[order],
-            rows=chosen.rows[order],
-            weights=qp.weights[order],
-            objective=qp.value,
-            residual=certificate.residual,
-            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - qp.value)))),
-            certificate=certificate,
-            trace=stream.recorder.trace(stream.n_judged, qp.value),
-            kernel=stream.running.kernel,
-            selector=type(self).__name__,
-            parameters=self.get_params(deep=False),
-            n_seen=stream.n_judged,
-            random_state=self.random_state,
-            version=version("protosieve"),
-            feature_names=None if names is None else tuple(map(str, names)),
-        )
-
-    # -- what users pass
+        return self._prototypes(objective, self._choose(stream.progress), stream.n_judged, stream.recorder)
 
     def _check_unchanged(self) -> None:
         """A stream lives with the parameters it began with."""
@@ -358,79 +290,3 @@ class StreamSelector(Selector):
                     f"{name} was {began!r} when the stream began and is {now!r} after {self._stream.n_seen} rows; "
                     "set it back, or call fit or a new selector to start again"
                 )
-
-    def _check_parameters(self) -> None:
-        for name, rule in self._rules.items():
-            rule.check(type(self).__name__, name, getattr(self, name))
-        if not (self.mean is None or isinstance(self.mean, Mean)):
-            raise ParameterError(
-                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; "
-                f"got {self.mean!r}"
-            )
-        _generator(self.random_state)
-
-    def _kernel(self) -> Kernel:
-        return Gaussian() if self.kernel is None else as_kernel(self.kernel)
-
-    def _mean(self, target: Array | None) -> Mean:
-        if self.mean is not None:
-            return self.mean
-        return ReservoirMean() if target is None else ExactMean()
-
-    def _target_rows(self, rows: Array, target: Any) -> Array | None:
-        """The target the user gave, as rows of our own: in streams, arrays are often filled again and again."""
-        given = None if self.mean is None else self.mean.target
-        if given is not None and target is not None:
-            raise InputError(
-                f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
-                f"{np.shape(target)}; give one of them"
-            )
-        target = given if target is None else target
-        if target is None:
-            return None
-        found = as_rows(target, "target", dtype=rows.dtype)
-        found = found.copy() if np.may_share_memory(found, target) else found
-        if not len(found):
-            raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
-        if found.shape[1] != rows.shape[1]:
-            raise InputError(
-                f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
-            )
-        return found
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-
-def _check_labels(y: Any, rows: Array) -> None:
-    """``y`` is ignored, as everywhere in scikit-learn; but a matrix of the rows' columns is a misplaced target."""
-    shape: tuple[int, ...] = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] == rows.shape[1] > 1:
-        raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
-
-
-def _remedy(kernel: Kernel) -> str:
-    if kernel.nonnegative:
-        return "All rows are too far from the target for this width: choose a larger one"
-    return "Do not centre the rows, or use Gaussian()"
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A generator of our own, seeded by what the user gave: None, a number, or a generator of NumPy."""
-    if isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(copy.deepcopy(random_state).integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(copy.deepcopy(random_state).randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"random_state must be None, a whole number of at least 0 or a NumPy generator, got {random_state!r}"
-        ) from error

@@ -1,7 +1,13 @@
-"""What a fitted selector offers, whichever way it came by its prototypes."""
+"""What every selector shares: its parameters, its result, and what a fitted one offers."""
 
+import copy
+import warnings
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +15,39 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import validate_data
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Prototypes
+from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import InputError
-from protosieve.kernels import Kernel
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.kernels import Gaussian, Kernel, as_kernel
+from protosieve.means import ExactMean, Mean, ReservoirMean
+from protosieve.objectives import KernelMean
 from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors._rules import Rule, whole_number
+from protosieve.selectors._stream import Recorder
+from protosieve.weights import NonNegativeQP
 
-__all__ = ["Selector"]
+__all__ = ["Selection", "Selector", "check_labels", "generator"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What an algorithm has chosen: row numbers, rows, and the weights it knows (a start for the last solve)."""
+
+    indices: NDArray[np.int64]
+    rows: Array
+    weights: Float64
 
 
 # scikit-learn ships no types, so to mypy its classes are Any
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Everything that follows from ``result_``: attributes, `predict` and `transform`."""
+    """Base of all selectors: what users pass in, and everything that follows from ``result_``."""
 
+    _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
+
+    n_prototypes: int
+    kernel: Any
+    mean: Mean | None
+    random_state: Any
     block_size: int
 
     @property
@@ -101,3 +127,129 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise InputError(NO_ROWS.format(rows.shape))
         self._remember_columns(X, reset=False)
         return rows
+
+    # -- the result
+
+    def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
+        """The weights of the chosen rows, and ``l`` there; by default the best non-negative ones."""
+        qp = NonNegativeQP.from_gram(gram, mu, start)
+        return qp.weights, qp.value
+
+    def _prototypes(self, objective: KernelMean, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
+        """The result: rows weighed in float64, the largest weight first."""
+        if not len(chosen.indices):
+            raise InputError(
+                f"none of the {n_seen} rows has a positive mean similarity to the target under "
+                f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
+            )
+        if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
+            warnings.warn(
+                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
+                f"{objective.kernel!r} no other of {n_seen} rows adds enough to what these say. "
+                "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more",
+                ProtosieveWarning,
+                stacklevel=5,
+            )
+        weights, value = self._weigh(*objective.exact(chosen.rows), chosen.weights)
+        order = np.lexsort((chosen.indices, -weights))
+        certificate = Certificate(value, objective.upper_bound(self.block_size), objective.mean.sample_size())
+        names = getattr(self, "feature_names_in_", None)
+        return Prototypes(
+            indices=chosen.indices[order],
+            rows=chosen.rows[order],
+            weights=weights[order],
+            objective=value,
+            residual=certificate.residual,
+            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))),
+            certificate=certificate,
+            trace=recorder.trace(n_seen, value),
+            kernel=objective.kernel,
+            selector=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_seen=n_seen,
+            random_state=self.random_state,
+            version=version("protosieve"),
+            feature_names=None if names is None else tuple(map(str, names)),
+        )
+
+    # -- what users pass
+
+    def _check_parameters(self) -> None:
+        for name, rule in self._rules.items():
+            rule.check(type(self).__name__, name, getattr(self, name))
+        if not (self.mean is None or isinstance(self.mean, Mean)):
+            raise ParameterError(
+                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; "
+                f"got {self.mean!r}"
+            )
+        generator(self.random_state)
+
+    def _kernel(self) -> Kernel:
+        return Gaussian() if self.kernel is None else as_kernel(self.kernel)
+
+    def _mean(self, target: Array | None) -> Mean:
+        if self.mean is not None:
+            return self.mean
+        return ReservoirMean() if target is None else ExactMean()
+
+    def _target_rows(self, rows: Array, target: Any) -> Array | None:
+        """The target the user gave, as rows of our own: in streams, arrays are often filled again and again."""
+        given = None if self.mean is None else self.mean.target
+        if given is not None and target is not None:
+            raise InputError(
+                f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
+                f"{np.shape(target)}; give one of them"
+            )
+        target = given if target is None else target
+        if target is None:
+            return None
+        found = as_rows(target, "target", dtype=rows.dtype)
+        found = found.copy() if np.may_share_memory(found, target) else found
+        if not len(found):
+            raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
+        if found.shape[1] != rows.shape[1]:
+            raise InputError(
+                f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
+            )
+        return found
+
+    def _working(self, rows: Array) -> Array:
+        """The rows in the dtype the kernel can be trusted in."""
+        return rows if self._kernel().nonnegative else rows.astype(np.float64, copy=False)
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+
+def check_labels(y: Any, rows: Array) -> None:
+    """``y`` is ignored, as everywhere in scikit-learn; but a matrix of the rows' columns is a misplaced target."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] == rows.shape[1] > 1:
+        raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
+
+
+def _remedy(kernel: Kernel) -> str:
+    if kernel.nonnegative:
+        return "All rows are too far from the target for this width: choose a larger one"
+    return "Do not centre the rows, or use Gaussian()"
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator of our own, seeded by what the user gave: None, a number, or a generator of NumPy."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(copy.deepcopy(random_state).integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(copy.deepcopy(random_state).randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"random_state must be None, a whole number of at least 0 or a NumPy generator, got {random_state!r}"
+        ) from error
