@@ -9,15 +9,17 @@ import protosieve
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
-        "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
+        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtoSwap",
+        "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
-    "protosieve.means": ["ExactMean", "FixedMean", "Mean", "MeanState", "ReservoirMean"],
+    "protosieve.means": [
+        "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean", "RunningMean",
+    ],
     "protosieve.objectives": ["Block", "KernelMean"],
-    "protosieve.weights": ["NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
+    "protosieve.weights": ["ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
     "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
 }  # fmt: skip
 
@@ -35,7 +37,7 @@ def test_everything_public_is_documented(module):
 
 
 def test_the_selectors_say_their_cost_and_source():
-    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.Streak):
+    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.ProtoSwap, protosieve.Streak):
         for word in ("Parameters", "Notes", "References", "Examples", "O("):
             assert word in inspect.getdoc(selector)
 

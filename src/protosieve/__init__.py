@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, Streak, load
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, Streak, load
 
 __all__ = [
     "Certificate",
@@ -20,6 +20,7 @@ __all__ = [
     "ParameterError",
     "ProtoBasic",
     "ProtoStream",
+    "ProtoSwap",
     "ProtosieveError",
     "ProtosieveWarning",
     "Prototypes",

@@ -4,6 +4,7 @@ from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._files import load
 from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protostream import ProtoStream
+from protosieve.selectors._protoswap import ProtoSwap
 from protosieve.selectors._streak import Streak
 
-__all__ = ["ProtoBasic", "ProtoStream", "Streak", "StreamSelector", "load"]
+__all__ = ["ProtoBasic", "ProtoStream", "ProtoSwap", "Streak", "StreamSelector", "load"]
