@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import oracles
-from protosieve import InputError, ParameterError, ProtoStream, Streak
+from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, Streak
 from protosieve.kernels import Gaussian
-from protosieve.means import ExactMean, FixedMean, ReservoirMean
-from protosieve.means._reservoir import Reservoir, RunningMean
+from protosieve.means import CompressedMean, ExactMean, FixedMean, Reservoir, ReservoirMean
+from protosieve.means._reservoir import RunningMean
+from protosieve.selectors import _selector
 
 rng = np.random.default_rng(0)
 rows = rng.normal(size=(2500, 3))
@@ -16,35 +17,35 @@ points = kernel.prepare(rows[:40])
 
 
 def test_the_exact_mean_is_the_average_similarity_to_the_target():
-    mean = ExactMean().begin(kernel, rows, rows, rng)
+    mean = ExactMean().begin(kernel, rows, rows, rng, 10)
     np.testing.assert_allclose(mean.at(points), oracles.gaussian(rows[:40], rows, 1.5).mean(axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("step", [1, 100, 1024, 9999])
 def test_the_squared_norm_is_the_mean_of_the_mean(step):
-    mean = ExactMean().begin(kernel, rows, rows, rng)
+    mean = ExactMean().begin(kernel, rows, rows, rng, 10)
     assert mean.squared_norm(step) == pytest.approx(oracles.gaussian(rows, rows, 1.5).mean(), rel=1e-12)
 
 
 def test_float32_rows_can_be_asked_in_float64():
     single = rows.astype(np.float32)
-    mean = ExactMean().begin(kernel, single, single, rng)
+    mean = ExactMean().begin(kernel, single, single, rng, 10)
     exact = oracles.gaussian(single[:40].astype(float), single.astype(float), 1.5).mean(axis=1)
     np.testing.assert_allclose(mean.at(kernel.prepare(single[:40])), exact, rtol=1e-5)
     np.testing.assert_allclose(mean.at(kernel.prepare(single[:40].astype(float))), exact, rtol=1e-12)
 
 
 def test_a_sample_of_the_target_is_drawn_once_without_repeats():
-    mean = ReservoirMean(size=500).begin(kernel, rows, rows, np.random.default_rng(1))
+    mean = ReservoirMean(size=500).begin(kernel, rows, rows, np.random.default_rng(1), 10)
     assert isinstance(mean, FixedMean)
     assert len(np.unique(mean.rows, axis=0)) == 500
-    whole = ReservoirMean(size=5000).begin(kernel, rows, rows, np.random.default_rng(1))
+    whole = ReservoirMean(size=5000).begin(kernel, rows, rows, np.random.default_rng(1), 10)
     np.testing.assert_array_equal(whole.rows, rows)
 
 
 def test_its_own_seed_overrides_the_selectors():
     draws = [
-        ReservoirMean(size=5, random_state=own).begin(kernel, rows, rows, np.random.default_rng(seed)).rows
+        ReservoirMean(size=5, random_state=own).begin(kernel, rows, rows, np.random.default_rng(seed), 10).rows
         for own, seed in [(1, 1), (1, 2), (None, 1), (None, 2)]
     ]
     assert np.array_equal(draws[0], draws[1])
@@ -149,3 +150,95 @@ def test_a_reservoir_has_at_least_one_row(size):
 def test_a_reservoirs_seed_is_a_number(seed):
     with pytest.raises(ParameterError, match="ReservoirMean: random_state must be None or a whole number"):
         ReservoirMean(random_state=seed)
+
+
+def _compressed(points=40, sample=1500):
+    return CompressedMean(sample=sample, points=points, random_state=0)
+
+
+def test_a_compressed_target_is_near_its_sample_and_the_sample_has_the_last_word():
+    mean = _compressed().begin(kernel, rows, rows, rng, 10)
+    sample = mean.source.rows
+    assert len(sample) == mean.sample_size() == 1500
+    assert len(mean.points.rows) <= 40
+    exact = oracles.gaussian(rows, sample, 1.5).mean(axis=1)
+    everywhere = kernel.prepare(rows)
+    np.testing.assert_allclose(mean.exactly_at(everywhere), exact, rtol=1e-12)
+    assert mean.squared_norm(64) == pytest.approx(oracles.gaussian(sample, sample, 1.5).mean(), rel=1e-12)
+    # |mu - h|^2, which the points minimise, bounds (mu(x) - h(x))^2 for a kernel of diagonal one
+    K, w = oracles.gaussian(mean.points.rows, mean.points.rows, 1.5), mean.points.weights
+    at_points = oracles.gaussian(mean.points.rows, sample, 1.5).mean(axis=1)
+    distance = mean.squared_norm(64) - 2 * w @ at_points + w @ K @ w
+    assert 0 < distance < 1e-3 * mean.squared_norm(64)
+    assert (np.abs(mean.at(everywhere) - exact) <= np.sqrt(distance) + 1e-12).all()
+
+
+def test_what_is_too_small_to_compress_is_taken_as_it_is():
+    mean = _compressed(points=500).begin(kernel, rows, rows, rng, 10)
+    assert isinstance(mean, FixedMean)
+    assert len(mean.rows) == 1500
+    assert CompressedMean().begin(kernel, rows, rows, rng, 10).sample_size() is None
+
+
+def test_points_follow_the_number_of_prototypes():
+    sizes = [CompressedMean().begin(kernel, None, rows, rng, m).size for m in (10, 300)]
+    assert sizes == [512, 1200]
+
+
+def test_a_running_mean_is_compressed_when_half_of_its_sample_has_changed():
+    mean = _compressed(points=30, sample=300).begin(kernel, None, rows, np.random.default_rng(0), 10)
+    mean.observe(rows[:100])
+    assert mean.refresh()
+    np.testing.assert_allclose(mean.at(points), oracles.gaussian(rows[:40], rows[:100], 1.5).mean(axis=1), rtol=1e-12)
+    mean.observe(rows[100:250])
+    assert mean.stale()
+    assert mean.refresh()
+    assert len(mean.points.rows) <= 30
+    before = mean.at(points)
+    for start in range(250, 2000, 50):
+        was = int(mean.fresh.sum())
+        mean.observe(rows[start : start + 50])
+        assert mean.stale() == (2 * mean.fresh.sum() >= mean.reservoir.filled)
+        assert mean.fresh.sum() >= was
+        np.testing.assert_array_equal(mean.at(points), before)
+        if mean.stale():
+            assert mean.refresh()
+            mean.members._check()
+            before = mean.at(points)
+    mean.refresh()
+    assert not mean.refresh()
+    expected = oracles.gaussian(rows[:40], mean.reservoir.sample, 1.5).mean(axis=1)
+    np.testing.assert_allclose(mean.exactly_at(points), expected, rtol=1e-12)
+    np.testing.assert_allclose(mean.at(points), expected, atol=0.02)
+    norm = oracles.gaussian(mean.reservoir.sample, mean.reservoir.sample, 1.5).mean()
+    assert mean.squared_norm(64) == pytest.approx(norm, rel=1e-12)
+    assert mean.sample_size() == 300
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"sample": 0}, "CompressedMean: sample must be a whole number of at least 1, got 0"),
+        ({"points": 2.5}, "CompressedMean: points must be a whole number of at least 1, got 2.5"),
+        ({"random_state": -1}, "CompressedMean: random_state must be None or a whole number of at least 0, got -1"),
+    ],
+)
+def test_a_compressed_means_parameters_are_checked(options, match):
+    with pytest.raises(ParameterError, match=match):
+        CompressedMean(**options)
+
+
+def test_large_targets_and_streams_are_compressed_by_default(monkeypatch, X):
+    monkeypatch.setattr(_selector, "_EXACT_UP_TO", 200)
+    assert ProtoSwap()._mean(X[:200]) == ExactMean()
+    assert ProtoSwap()._mean(X[:201]) == CompressedMean()
+    assert ProtoSwap()._mean(None) == CompressedMean()
+    assert ProtoSwap(random_state=0).fit(X).result_.certificate.sample is None  # 300 rows are all of them
+
+
+def test_letters_compressed_to_512_points_is_as_good_as_all_of_it(letters):
+    options = {"kernel": Gaussian(5.0), "random_state": 0}
+    exact = ProtoSwap(150, **options).fit(letters).result_
+    quick = ProtoSwap(150, mean=CompressedMean(points=512), **options).fit(letters).result_
+    assert quick.certificate.upper_bound == pytest.approx(exact.certificate.upper_bound, rel=1e-5)
+    assert quick.residual <= 1.02 * exact.residual

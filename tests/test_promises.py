@@ -13,7 +13,7 @@ import oracles
 from problems import problems
 from protosieve import ProtoBasic, ProtoStream, ProtoSwap, Streak, load
 from protosieve.kernels import Gaussian
-from protosieve.means import ReservoirMean
+from protosieve.means import CompressedMean, ReservoirMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -61,12 +61,14 @@ def test_any_chunking_gives_the_same_bits_with_a_target(selector, problem, dtype
     assert_identical(whole, make(selector, problem).fit(X, target=target))
 
 
+running_means = st.sampled_from([ReservoirMean(size=7), CompressedMean(sample=12, points=2)])
+
+
 @each_selector
 @relaxed
-@given(problem=problems, dtype=dtypes)
-def test_any_chunking_gives_the_same_bits_following_the_stream(selector, problem, dtype):
+@given(problem=problems, dtype=dtypes, mean=running_means)
+def test_any_chunking_gives_the_same_bits_following_the_stream(selector, problem, dtype, mean):
     X = problem.X.astype(dtype)
-    mean = ReservoirMean(size=7)
     whole = make(selector, problem, mean=mean).partial_fit(X)
     assert_identical(whole, stream(make(selector, problem, mean=mean), np.split(X, problem.cuts)))
     assert_identical(whole, stream(make(selector, problem, mean=mean), np.split(X, len(X))))
@@ -174,11 +176,10 @@ def test_what_protobasic_rests_on_never_falls(problem):
 
 @each_selector
 @relaxed
-@given(problem=problems, share=st.floats(0, 1), running=st.booleans(), dtype=dtypes)
-def test_saved_and_resumed_equals_uninterrupted(selector, problem, share, running, dtype, tmp_path):
-    X = problem.X.astype(dtype)
-    options = {"mean": ReservoirMean(size=9)} if running else {}
-    target = None if running else problem.target.astype(dtype)
+@given(problem=problems, share=st.floats(0, 1), mean=st.none() | running_means, own=st.booleans(), dtype=dtypes)
+def test_saved_and_resumed_equals_uninterrupted(selector, problem, share, mean, own, dtype, tmp_path):
+    X, options = problem.X.astype(dtype), {"mean": mean}
+    target = None if own else problem.target.astype(dtype)
     stop = max(1, math.ceil(share * len(X)))
     first = make(selector, problem, **options).partial_fit(X[:stop], target=target)
     first.save(tmp_path / "run.npz")
@@ -262,7 +263,7 @@ def test_resident_memory_stays_flat(selector):
 import numpy as np, resource
 from pathlib import Path
 from protosieve import {selector.__name__}
-from protosieve.means import ReservoirMean
+from protosieve.means import CompressedMean, ReservoirMean
 rng = np.random.default_rng(0)
 fed = {selector.__name__}(20, mean=ReservoirMean(500), random_state=0)
 for turn in range(12):

@@ -16,7 +16,7 @@ SURFACE = {
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
-        "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean", "RunningMean",
+        "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
     ],
     "protosieve.objectives": ["Block", "KernelMean"],
     "protosieve.weights": ["ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"],

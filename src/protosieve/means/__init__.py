@@ -1,8 +1,19 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
 from protosieve.means._base import FixedMean, Mean, MeanState
+from protosieve.means._compressed import CompressedMean
 from protosieve.means._exact import ExactMean
 from protosieve.means._members import Members
-from protosieve.means._reservoir import Reservoir, ReservoirMean, RunningMean
+from protosieve.means._reservoir import ReservoirMean
+from protosieve.means._sample import Reservoir
 
-__all__ = ["ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean", "RunningMean"]
+__all__ = [
+    "CompressedMean",
+    "ExactMean",
+    "FixedMean",
+    "Mean",
+    "MeanState",
+    "Members",
+    "Reservoir",
+    "ReservoirMean",
+]

@@ -13,6 +13,7 @@ import numpy as np
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
+from protosieve.means._sample import Reservoir
 
 __all__ = ["FixedMean", "Mean", "MeanState"]
 
@@ -31,16 +32,22 @@ class Mean(ABC):
         """Raise `InputError`, before work starts, if this mean cannot be had without a target."""
 
     @abstractmethod
-    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> "MeanState":
+    def begin(
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+    ) -> "MeanState":
         """The state before the first block.
 
         ``target`` are the rows to match, ``None`` for the stream itself; ``like`` is a block of the stream's rows, for
-        their number of columns and dtype.
+        their number of columns and dtype; ``n_prototypes`` says how fine the mean had better be.
         """
 
 
 class MeanState(ABC):
     """A mean embedding in use: fixed, or following the stream."""
+
+    def stream_sample(self) -> Reservoir | None:
+        """The sample of the stream this mean keeps, if it does."""
+        return None
 
     @abstractmethod
     def observe(self, rows: Array) -> None:
@@ -57,6 +64,10 @@ class MeanState(ABC):
     @abstractmethod
     def at(self, points: Points) -> Float64:
         """``mu`` at prepared rows, computed in their dtype and summed in float64."""
+
+    def exactly_at(self, points: Points) -> Float64:
+        """``mu`` as well as this state knows it, for the few rows that were chosen."""
+        return self.at(points)
 
     @abstractmethod
     def sample_size(self) -> int | None:
@@ -78,9 +89,14 @@ class FixedMean(MeanState):
     kernel: Kernel
     rows: Array
     weights: Float64
-    sampled: bool = False  # the rows are a sample of the target
+    sample: int | None = None  # how many rows there are, if they are a sample of the target
     norm: float | None = None
     _points: Points | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def over(cls, kernel: Kernel, rows: Array, sample: int | None = None) -> Self:
+        """The plain mean over rows."""
+        return cls(kernel, rows, np.full(len(rows), 1 / len(rows)), sample)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it changes but what it has yet to compute
@@ -110,7 +126,7 @@ class FixedMean(MeanState):
         return self._points.take(tile)
 
     def sample_size(self) -> int | None:
-        return len(self.rows) if self.sampled else None
+        return self.sample
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:

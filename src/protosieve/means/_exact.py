@@ -47,6 +47,8 @@ class ExactMean(Mean):
                 "or use ReservoirMean() to follow the stream itself"
             )
 
-    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> FixedMean:
+    def begin(
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+    ) -> FixedMean:
         assert target is not None
-        return FixedMean(kernel, target, np.full(len(target), 1 / len(target)))
+        return FixedMean.over(kernel, target)

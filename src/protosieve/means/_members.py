@@ -12,7 +12,8 @@ from protosieve.weights import ExchangeSet
 
 __all__ = ["Members"]
 
-_STRIP = 64  # rows judged together: more cost more per exchange, fewer more per product
+# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 32,768 entries.
+_ENTRIES, _FEWEST, _MOST = 32_768, 64, 512
 
 
 @storable
@@ -41,8 +42,9 @@ class Members:
         mu: Float64,
     ) -> None:
         """Judge rows one after the other. O(n m (d + m)), and O(m) per strip and exchange."""
-        for start in range(0, len(rows), _STRIP):
-            part = slice(start, start + _STRIP)
+        length = min(max(_ENTRIES // self.exchange.room, _FEWEST), _MOST)
+        for start in range(0, len(rows), length):
+            part = slice(start, start + length)
             self._reserve(len(rows[part]))
             strip = points.take(part)
             events = self.exchange.offer(

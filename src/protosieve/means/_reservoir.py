@@ -4,56 +4,15 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protosieve._state import storable
-from protosieve._typing import Array, Float64, Indices
+from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState
+from protosieve.means._sample import Reservoir
 
-__all__ = ["Reservoir", "ReservoirMean", "RunningMean"]
-
-
-@storable
-@dataclass
-class Reservoir:
-    """A uniform sample of everything seen, in fixed memory (Vitter's algorithm R, a block at a time).
-
-    Row number t (from 0) replaces a uniformly drawn one with probability ``size / (t + 1)``. The generator is asked
-    for one number per row past the first ``size``, so the sample depends on the rows and the seed only.
-    O(block) time per block, O(size d) memory.
-    """
-
-    rows: Array
-    indices: NDArray[np.int64]  # row numbers in the stream
-    rng: np.random.Generator
-    seen: int = 0
-
-    @classmethod
-    def empty(cls, size: int, like: Array, rng: np.random.Generator) -> "Reservoir":
-        return cls(np.zeros((size, like.shape[1]), like.dtype), np.zeros(size, np.int64), rng)
-
-    @property
-    def filled(self) -> int:
-        return min(self.seen, len(self.rows))
-
-    @property
-    def sample(self) -> Array:
-        return self.rows[: self.filled]
-
-    def observe(self, rows: Array) -> tuple[Indices, Indices]:
-        """Take in a block; returns which of its rows went to which places, in this order."""
-        filled, size = self.filled, len(self.rows)
-        first = min(size - filled, len(rows))
-        positions = np.arange(self.seen, self.seen + len(rows))
-        places = np.append(np.arange(filled, filled + first), self.rng.integers(0, positions[first:] + 1))
-        taken = np.flatnonzero(places < size)
-        places = places[taken]
-        self.rows[places] = rows[taken]  # of equal places the last is kept, as row by row
-        self.indices[places] = positions[taken]
-        self.seen += len(rows)
-        return taken, places
+__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "draw"]
 
 
 @storable
@@ -71,6 +30,9 @@ class RunningMean(MeanState):
     snapshot: FixedMean | None = None
     changed: int = 0
 
+    def stream_sample(self) -> Reservoir:
+        return self.reservoir
+
     def observe(self, rows: Array) -> None:
         self.changed += len(self.reservoir.observe(rows)[0])
 
@@ -81,8 +43,9 @@ class RunningMean(MeanState):
         if self.snapshot is not None and not self.changed:
             return False
         sample = self.reservoir.sample
-        sampled = self.reservoir.seen > len(sample)
-        self.snapshot = FixedMean(self.kernel, sample.copy(), np.full(len(sample), 1 / len(sample)), sampled)
+        self.snapshot = FixedMean.over(
+            self.kernel, sample.copy(), len(sample) if self.reservoir.seen > len(sample) else None
+        )
         self.changed = 0
         return True
 
@@ -107,7 +70,7 @@ class RunningMean(MeanState):
 class ReservoirMean(Mean):
     """The mean over a uniform sample of ``size`` rows: of the target, or of the stream as it goes by.
 
-    The default of ``partial_fit`` without a target. Each row then costs ``size`` kernel values, whatever the length
+    `CompressedMean` with nothing compressed. Each row costs ``size`` kernel values, whatever the length
     of the stream, and memory is three times ``size`` rows. The sample's own error bounds the quality: the squared
     MMD between a sample and what it was drawn from falls as 1 / size.
 
@@ -138,24 +101,33 @@ class ReservoirMean(Mean):
     random_state: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.size, numbers.Integral) or self.size < 1:
-            raise ParameterError(f"ReservoirMean: size must be a whole number of at least 1, got {self.size!r}")
-        if self.random_state is not None and (
-            not isinstance(self.random_state, numbers.Integral) or self.random_state < 0
-        ):
-            raise ParameterError(
-                f"ReservoirMean: random_state must be None or a whole number of at least 0, got {self.random_state!r}"
-            )
+        check_size("ReservoirMean", "size", self.size)
+        check_seed("ReservoirMean", self.random_state)
 
     def check(self, target: Array | None) -> None:
         pass
 
-    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> MeanState:
+    def begin(
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+    ) -> MeanState:
         rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
         if target is None:
             return RunningMean(kernel, Reservoir.empty(self.size, like, rng))
-        if len(target) <= self.size:
-            sample = target
-        else:
-            sample = target[np.sort(rng.choice(len(target), self.size, replace=False))]
-        return FixedMean(kernel, sample, np.full(len(sample), 1 / len(sample)), sampled=len(sample) < len(target))
+        return draw(kernel, target, self.size, rng)
+
+
+def draw(kernel: Kernel, target: Array, size: int, rng: np.random.Generator) -> FixedMean:
+    """The mean over ``size`` rows of a target, or over all it has."""
+    if len(target) <= size:
+        return FixedMean.over(kernel, target)
+    return FixedMean.over(kernel, target[np.sort(rng.choice(len(target), size, replace=False))], size)
+
+
+def check_size(owner: str, name: str, size: object) -> None:
+    if not isinstance(size, numbers.Integral) or size < 1:
+        raise ParameterError(f"{owner}: {name} must be a whole number of at least 1, got {size!r}")
+
+
+def check_seed(owner: str, seed: object) -> None:
+    if seed is not None and (not isinstance(seed, numbers.Integral) or seed < 0):
+        raise ParameterError(f"{owner}: random_state must be None or a whole number of at least 0, got {seed!r}")

@@ -63,7 +63,7 @@ class KernelMean:
 
     def exact(self, rows: Array) -> tuple[Float64, Float64]:
         """Gram matrix and means of rows in float64, whatever their dtype; O(q^2 d + q size_of_mean d)."""
-        return self.gram(rows), self.mean.at(self.kernel.prepare(rows.astype(np.float64)))
+        return self.gram(rows), self.mean.exactly_at(self.kernel.prepare(rows.astype(np.float64)))
 
     def gram(self, rows: Array) -> Float64:
         points = self.kernel.prepare(rows.astype(np.float64))

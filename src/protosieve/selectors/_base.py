@@ -273,7 +273,7 @@ class StreamSelector(Selector):
         """Fix what is learnt from data: from the target where there is one, else from the first block."""
         kernel = self._kernel().resolve(rows if stream.target is None else stream.target, stream.rng)
         seed = np.random.default_rng(stream.rng.integers(2**63))
-        mean = self._mean(stream.target).begin(kernel, stream.target, rows, seed)
+        mean = self._mean(stream.target).begin(kernel, stream.target, rows, seed, self.n_prototypes)
         stream.objective = KernelMean(kernel, mean)
         stream.is_target = stream.is_target and isinstance(mean, FixedMean) and mean.rows is stream.target
         stream.target = None  # the mean has what it needs of it

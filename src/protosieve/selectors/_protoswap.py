@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
-from protosieve.means import Mean, Members, Reservoir, RunningMean
+from protosieve.means import Mean, Members, Reservoir
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
@@ -164,7 +164,7 @@ class ProtoSwap(StreamSelector):
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         sample = None
-        if self.second_look and not isinstance(objective.mean, RunningMean):
+        if self.second_look and objective.mean.stream_sample() is None:
             seed = np.random.default_rng(rng.integers(2**63))
             sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(self.second_look))
         members = Members.none(self.n_prototypes, self.margin, block.rows, block.points)
@@ -206,11 +206,9 @@ class ProtoSwap(StreamSelector):
         """Offer the sample in random order; a small one again and again while that changes anything."""
         if not self.second_look:
             return
-        if progress.sample is not None:
-            reservoir, mu = progress.sample.reservoir, progress.sample.mu
-        else:
-            assert isinstance(objective.mean, RunningMean)
-            reservoir, mu = objective.mean.reservoir, None
+        own = progress.sample
+        reservoir, mu = (objective.mean.stream_sample(), None) if own is None else (own.reservoir, own.mu)
+        assert reservoir is not None
         for _ in range(max(1, self.second_look // reservoir.filled)):
             before = progress.members.indices.copy()
             order = reservoir.rng.permutation(reservoir.filled)[: self.second_look]

@@ -19,12 +19,14 @@ from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
-from protosieve.means import ExactMean, Mean, ReservoirMean
+from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean
 from protosieve.selectors._rows import NO_ROWS, as_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Recorder
 from protosieve.weights import NonNegativeQP
+
+_EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
 __all__ = ["Selection", "Selector", "check_labels", "generator"]
 
@@ -190,7 +192,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _mean(self, target: Array | None) -> Mean:
         if self.mean is not None:
             return self.mean
-        return ReservoirMean() if target is None else ExactMean()
+        return CompressedMean() if target is None or len(target) > _EXACT_UP_TO else ExactMean()
 
     def _target_rows(self, rows: Array, target: Any) -> Array | None:
         """The target the user gave, as rows of our own: in streams, arrays are often filled again and again."""

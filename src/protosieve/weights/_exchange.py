@@ -42,7 +42,7 @@ from protosieve.weights._nonnegative import NonNegativeQP
 __all__ = ["ExchangeSet"]
 
 _FIRST = 16  # slots at first
-_LOOK = 8  # rows tested at once; twice as many each time none of them passes
+_LOOK = 8192  # entries of B tested at once; twice as many each time no row passes
 _PENDING = 64  # terms of rank one that wait to be added to the inverse
 _TRIES = 8  # members tried in turn where losing the cheapest makes other weights negative
 _ROUNDS, _MOST_HELD = 6, 8  # beyond these the quadratic program is asked
@@ -462,7 +462,7 @@ class _Rows:
     def first(self, start: int) -> int | None:
         """The first row, from ``start``, that would raise ``l``."""
         rows = start + np.flatnonzero(self.g[start:] > self._set.tolerance)
-        look = _LOOK
+        look = 1 + _LOOK // self._set.room
         while len(rows):
             window = rows[:look]
             if not self._known[window].all():
