@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits and look at them
 	$(RUN) examples/digits.py
@@ -33,6 +33,12 @@ bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 
 bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
 	$(RUN) -m benchmarks.memory
+
+bench-orders: $(VENV)/.ready  ## One pass against batch selection, in orders meant to hurt
+	$(RUN) -m benchmarks.orders
+
+bench-compressed: $(VENV)/.ready  ## A million rows with a compressed mean
+	$(RUN) -m benchmarks.compressed
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

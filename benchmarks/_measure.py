@@ -26,6 +26,21 @@ def paper_data(name: str, dtype: type = np.float32) -> np.ndarray:
         return data["X"][:16000].astype(dtype)
 
 
+def paper_labels(name: str) -> np.ndarray:
+    """What the base rows are: digits or letters."""
+    with np.load(Path(os.environ["PROTOSIEVE_DATA"]) / f"{name}.npz") as data:
+        return data["y_test"] if name == "mnist" else data["y"][:16000]
+
+
+def mixture(rows: int, columns: int, chunks: int = 1) -> Iterator[np.ndarray]:
+    """Float32 rows of 50 Gaussians, the same in every run of as many chunks."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=1.5, size=(50, columns)).astype(np.float32)
+    for _ in range(chunks):
+        n = rows // chunks
+        yield centres[rng.integers(50, size=n)] + rng.standard_normal((n, columns), dtype=np.float32)
+
+
 def resident_mb() -> float:
     """Resident memory now, in MB; the peak where the system does not tell."""
     statm = Path("/proc/self/statm")

@@ -3,10 +3,8 @@
 import argparse
 import time
 
-import numpy as np
-
-from benchmarks._measure import resident_mb
-from protosieve import ProtoBasic, ProtoStream, Streak
+from benchmarks._measure import mixture, resident_mb
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, Streak
 from protosieve.means import ReservoirMean
 
 COLUMNS, CHUNK, SETTLED = 64, 10_000, 50_000
@@ -19,17 +17,14 @@ def main() -> None:
     parser.add_argument("--m", type=int, default=100)
     parser.add_argument("--sample", type=int, default=4096)
     options = parser.parse_args()
-    for selector in (ProtoBasic, ProtoStream, Streak):
+    for selector in (ProtoBasic, ProtoStream, ProtoSwap, Streak):
         stream(selector(options.m, mean=ReservoirMean(options.sample), random_state=0), options.rows)
 
 
 def stream(selector: ProtoBasic, n: int) -> None:
     """Feed n rows of a mixture of 50 Gaussians and print what it cost."""
-    rng = np.random.default_rng(0)
-    centres = rng.normal(scale=1.5, size=(50, COLUMNS)).astype(np.float32)
     spent, memory = 0.0, []
-    for _ in range(0, n, CHUNK):
-        rows = centres[rng.integers(50, size=CHUNK)] + rng.standard_normal((CHUNK, COLUMNS), dtype=np.float32)
+    for rows in mixture(n, COLUMNS, n // CHUNK):
         start = time.perf_counter()
         selector.partial_fit(rows)
         spent += time.perf_counter() - start

@@ -90,7 +90,8 @@ class ProtoSwap(StreamSelector):
     passes : int, default 1
         Times ``fit`` goes over the rows. For stored data only.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`.
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
+        most 20,000 rows, else a compressed sample.
     random_state : int, NumPy generator or None
         Seed of all samples.
     block_size : int, default 512
