@@ -17,7 +17,7 @@ SURFACE = {
     ],
     "protosieve.means": ["ExactMean", "FixedMean", "Mean", "MeanState", "ReservoirMean"],
     "protosieve.objectives": ["Block", "KernelMean"],
-    "protosieve.weights": ["NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
+    "protosieve.weights": ["EqualWeights", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
     "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
 }  # fmt: skip
 
