@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 import oracles
 from problems import generic_problems, make_problem
-from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Polynomial
 
 CASES = 300
@@ -41,8 +41,13 @@ def _agrees(selector, run, problem, K):
 
 each_pair = pytest.mark.parametrize(
     ("selector", "literal"),
-    [(ProtoBasic, oracles.protobasic), (ProtoStream, oracles.protostream), (Streak, oracles.streak)],
-    ids=["ProtoBasic", "ProtoStream", "Streak"],
+    [
+        (ProtoBasic, oracles.protobasic),
+        (ProtoStream, oracles.protostream),
+        (SieveStreaming, oracles.sievestreaming),
+        (Streak, oracles.streak),
+    ],
+    ids=["ProtoBasic", "ProtoStream", "SieveStreaming", "Streak"],
 )
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, Streak, load
+from protosieve.selectors import ProtoBasic, ProtoStream, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
@@ -23,6 +23,7 @@ __all__ = [
     "ProtosieveError",
     "ProtosieveWarning",
     "Prototypes",
+    "SieveStreaming",
     "StateFileError",
     "Streak",
     "Trace",

@@ -44,6 +44,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
 
+    _keeps_more: ClassVar[str] = (  # the remedy where far fewer rows were kept than asked for
+        "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more"
+    )
+
     n_prototypes: int
     kernel: Any
     mean: Mean | None
@@ -146,7 +150,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             warnings.warn(
                 f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
                 f"{objective.kernel!r} no other of {n_seen} rows adds enough to what these say. "
-                "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more",
+                f"{self._keeps_more}",
                 ProtosieveWarning,
                 stacklevel=5,
             )
