@@ -212,3 +212,19 @@ def streak(K, mu, m, epsilon):
                 members.append(j)
                 values[level] = new
     return _best(K, mu, run, [s for s in sets.values() if s], singles, single_margin)
+
+
+def criticisms(K, strength, candidates, n, diversity):
+    """Greedy ``sum strength + diversity log det K``, every determinant anew; and the smallest lead of a choice."""
+    chosen, margin = [], math.inf
+
+    def worth(members):
+        volume = np.linalg.slogdet(K[np.ix_(members, members)])[1] if diversity else 0.0
+        return strength[members].sum() + diversity * volume
+
+    for _ in range(n):
+        ranked = sorted((j for j in candidates if j not in chosen), key=lambda j: -worth([*chosen, j]))
+        if len(ranked) > 1:
+            margin = min(margin, worth([*chosen, ranked[0]]) - worth([*chosen, ranked[1]]))
+        chosen.append(ranked[0])
+    return chosen, margin

@@ -9,8 +9,8 @@ import protosieve
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
-        "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace", "load",
+        "Certificate", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
+        "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace", "criticisms", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",

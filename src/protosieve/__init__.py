@@ -10,12 +10,14 @@ True
 
 from importlib.metadata import version
 
+from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
 from protosieve.selectors import ProtoBasic, ProtoStream, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
+    "Criticisms",
     "InputError",
     "ParameterError",
     "ProtoBasic",
@@ -27,6 +29,7 @@ __all__ = [
     "StateFileError",
     "Streak",
     "Trace",
+    "criticisms",
     "load",
 ]
 

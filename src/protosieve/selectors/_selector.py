@@ -134,6 +134,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     # -- the result
 
+    def _known_objective(self) -> KernelMean | None:
+        """What the result was judged by, where a fitted selector keeps it."""
+        return None
+
     def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
         """The weights of the chosen rows, and ``l`` there; by default the best non-negative ones."""
         qp = NonNegativeQP.from_gram(gram, mu, start)
