@@ -9,8 +9,9 @@ import protosieve
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
-        "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace", "criticisms", "load",
+        "Certificate", "Comparison", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream",
+        "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace",
+        "compare", "criticisms", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",

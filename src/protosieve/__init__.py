@@ -10,6 +10,7 @@ True
 
 from importlib.metadata import version
 
+from protosieve._compare import Comparison, compare
 from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
@@ -17,6 +18,7 @@ from protosieve.selectors import ProtoBasic, ProtoStream, SieveStreaming, Streak
 
 __all__ = [
     "Certificate",
+    "Comparison",
     "Criticisms",
     "InputError",
     "ParameterError",
@@ -29,6 +31,7 @@ __all__ = [
     "StateFileError",
     "Streak",
     "Trace",
+    "compare",
     "criticisms",
     "load",
 ]
