@@ -214,6 +214,43 @@ def streak(K, mu, m, epsilon):
     return _best(K, mu, run, [s for s in sets.values() if s], singles, single_margin)
 
 
+def protoswap(K, mu, m):
+    """One set; a newcomer with a positive gradient is tried in the place of every member, each by a fresh program.
+
+    Members whose weight falls to zero leave. The better of the set and ProtoBasic's is the answer.
+    """
+    run, members, held = Run(), [], 0.0
+    w = np.zeros(0)
+
+    def trial(chosen):
+        weights = solve(K[np.ix_(chosen, chosen)], mu[chosen])
+        kept = [c for c, weight in zip(chosen, weights, strict=True) if weight > 0]
+        return value(K[np.ix_(chosen, chosen)], mu[chosen], weights), kept, weights[weights > 0]
+
+    for j in range(len(mu)):
+        if any(K[i, j] == K[i, i] == K[j, j] for i in members):
+            continue  # a copy of a member: its gradient is zero
+        gradient = mu[j] - K[j, members] @ w
+        run.margin = min(run.margin, abs(gradient) / mu.max())
+        if gradient <= 0:
+            continue
+        if len(members) < m:
+            held, members, w = trial([*members, j])
+            continue
+        trials = [trial([*members[:i], *members[i + 1 :], j]) for i in range(m)]
+        best = max(trials, key=lambda t: t[0])
+        for other in trials:
+            if other[1] != best[1]:
+                run.compare(best[0] - held, other[0] - held)
+        if run.compare(best[0] / held, 1.0) > 0:
+            held, members, w = best
+    basic = protobasic(K, mu, m)
+    if basic.objective <= held * (1 + 1e-9):
+        return run.finish(K, mu, members)
+    basic.margin = min(basic.margin, run.margin)
+    return basic
+
+
 def criticisms(K, strength, candidates, n, diversity):
     """Greedy ``sum strength + diversity log det K``, every determinant anew; and the smallest lead of a choice."""
     chosen, margin = [], math.inf

@@ -14,6 +14,7 @@ from protosieve import (
     ParameterError,
     ProtoBasic,
     ProtoStream,
+    ProtoSwap,
     SieveStreaming,
     Streak,
     compare,
@@ -23,7 +24,7 @@ from protosieve.means import ExactMean, ReservoirMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
-NAMES = {"basic": ProtoBasic, "sieve": SieveStreaming, "streak": Streak, "stream": ProtoStream}
+NAMES = {"basic": ProtoBasic, "sieve": SieveStreaming, "streak": Streak, "stream": ProtoStream, "swap": ProtoSwap}
 
 
 def scores(target, rows, weights, width=2.0):
@@ -55,7 +56,7 @@ def test_each_line_is_the_method_run_by_hand_scored_by_one_measure(X, with_targe
 def test_all_known_methods_by_default_random_rows_among_them(X):
     table = compare(X, 5, kernel=Gaussian(2.0), draws=2)
     assert table["method"].tolist() == sorted([*NAMES, "random"])
-    assert len(table) == 5
+    assert len(table) == len(NAMES) + 1
 
 
 def test_random_rows_are_the_mean_over_draws(X):

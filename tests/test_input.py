@@ -16,13 +16,14 @@ from protosieve import (
     ProtosieveError,
     ProtosieveWarning,
     ProtoStream,
+    ProtoSwap,
     SieveStreaming,
     Streak,
 )
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 
-weighing_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, Streak])
+weighing_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, Streak])
 
 
 def fingerprint(selector):
@@ -166,7 +167,7 @@ def test_parameters_are_fixed_once_a_stream_has_begun(selector, X, name, value):
 
 def test_numpy_numbers_are_numbers(selector, X):
     plain = selector(5, block_size=64).fit(X)
-    options = {} if selector is ProtoBasic else {"epsilon": np.float32(0.4)}
+    options = {"epsilon": np.float32(0.4)} if hasattr(plain, "epsilon") else {}
     typed = selector(np.int64(5), block_size=np.int32(64), **options).fit(X)
     assert len(typed.weights_) == len(plain.weights_)
 

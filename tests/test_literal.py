@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 import oracles
 from problems import generic_problems, make_problem
-from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Polynomial
 
 CASES = 300
@@ -44,11 +44,19 @@ each_pair = pytest.mark.parametrize(
     [
         (ProtoBasic, oracles.protobasic),
         (ProtoStream, oracles.protostream),
+        (ProtoSwap, oracles.protoswap),
         (SieveStreaming, oracles.sievestreaming),
         (Streak, oracles.streak),
     ],
-    ids=["ProtoBasic", "ProtoStream", "SieveStreaming", "Streak"],
+    ids=["ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak"],
 )
+
+
+def _options(selector, problem):
+    if selector is ProtoSwap:
+        return {}, {"second_look": 0}
+    options = {} if selector is ProtoBasic else {"epsilon": problem.epsilon}
+    return options, options
 
 
 @each_pair
@@ -62,8 +70,8 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     def compare(problem):
         K = oracles.gaussian(problem.X, problem.X, problem.width)
         mu = oracles.gaussian(problem.X, problem.target, problem.width).mean(axis=1)
-        options = {} if selector is ProtoBasic else {"epsilon": problem.epsilon}
-        run = literal(K, mu, problem.m, **options)
+        given_to_literal, options = _options(selector, problem)
+        run = literal(K, mu, problem.m, **given_to_literal)
         if run.margin < TOO_CLOSE:
             count["aside"] += 1
             return
@@ -77,7 +85,10 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     compare()
     print(f"\n{selector.__name__}: {count}")  # noqa: T201  (the evidence: pytest -s shows it)
     assert count["compared"] >= 200
-    assert count["aside"] < 0.03 * CASES, count  # for one, a single row that is the answer ties with its copy
+    # ProtoSwap compares values, not gradients: gains of less than 1e-10 of the value are no rare thing; and with equal
+    # weights the answer is often a single row, which ties with its copy
+    limit = {ProtoSwap: 0.08, SieveStreaming: 0.03}.get(selector, 0.02)
+    assert count["aside"] <= limit * CASES, count
     assert count["weights"] > 0.8 * count["compared"]
 
 
@@ -88,8 +99,8 @@ def test_the_same_where_the_diagonal_varies(selector, literal):
     for seed in range(150):
         problem = make_problem(seed)
         K, mu = kernel(problem.X), kernel(problem.X, problem.target).mean(axis=1)
-        options = {} if selector is ProtoBasic else {"epsilon": problem.epsilon}
-        run = literal(K, mu, problem.m, **options)
+        given_to_literal, options = _options(selector, problem)
+        run = literal(K, mu, problem.m, **given_to_literal)
         if run.margin < 1e-7 or run.tied or mu.max() <= 0:
             continue
         ours = selector(problem.m, kernel=kernel, block_size=problem.block_size, **options)

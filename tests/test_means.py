@@ -65,9 +65,22 @@ def test_the_reservoir_is_a_uniform_sample():
     assert np.abs(counts - 400).max() < 5 * 19
 
 
+def test_the_reservoir_knows_its_rows_numbers():
+    stream = np.arange(500.0)[:, None]
+    reservoir = Reservoir.empty(20, stream, np.random.default_rng(3))
+    for block in np.split(stream, [7, 90, 400]):
+        before = reservoir.rows.copy()
+        taken, places = reservoir.observe(block)
+        before[places] = block[taken]
+        np.testing.assert_array_equal(before, reservoir.rows)
+    np.testing.assert_array_equal(reservoir.sample[:, 0], reservoir.indices)
+
+
 def test_the_reservoir_keeps_everything_while_there_is_room():
     reservoir = Reservoir.empty(50, rows, rng)
-    assert reservoir.observe(rows[:30]) == 30
+    taken, places = reservoir.observe(rows[:30])
+    np.testing.assert_array_equal(taken, np.arange(30))
+    np.testing.assert_array_equal(places, np.arange(30))
     np.testing.assert_array_equal(reservoir.sample, rows[:30])
     assert reservoir.filled == 30
 

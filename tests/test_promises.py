@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import problems
-from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak, load
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 from protosieve.kernels import Gaussian
 from protosieve.means import ReservoirMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
-each_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, SieveStreaming, Streak])
+each_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak])
 relaxed = settings(
     max_examples=40,
     deadline=None,
@@ -28,7 +28,7 @@ dtypes = st.sampled_from([np.float32, np.float64])
 
 
 def make(selector, problem, **options):
-    if selector is not ProtoBasic:
+    if hasattr(selector(), "epsilon"):
         options["epsilon"] = problem.epsilon
     return selector(problem.m, kernel=Gaussian(problem.width), block_size=problem.block_size, random_state=3, **options)
 
@@ -100,7 +100,7 @@ def test_indices_are_row_numbers_of_the_whole_stream_and_rows_are_kept(selector,
     assert (np.diff(fitted.weights_) <= 0).all()
 
 
-@pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, Streak])
+@pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, Streak])
 @relaxed
 @given(problem=problems, dtype=dtypes)
 def test_weights_are_non_negative_and_optimal_to_1e_8(selector, problem, dtype):
@@ -180,6 +180,24 @@ def test_the_value_at_equal_weights_never_falls_with_a_fixed_target(problem, dty
 
 
 @relaxed
+@given(problem=problems, dtype=dtypes, look=st.sampled_from([0, 5, 4096]))
+def test_the_set_of_protoswap_never_gets_worse_and_its_result_is_no_worse_than_the_set(problem, dtype, look):
+    """A second look depends on the sample: it may find more now than later, but never less than the set."""
+    X, target = problem.X.astype(dtype), problem.target.astype(dtype)
+    largest = (np.abs(problem.X - problem.target.mean(axis=0)).max() / problem.width) ** 2 * X.shape[1]
+    rounding = 1e-8 if dtype == np.float64 else 16 * np.finfo(np.float32).eps * (1 + largest)
+    growing = make(ProtoSwap, problem, second_look=look)
+    before = 0.0
+    for i in range(len(X)):
+        growing.partial_fit(X[i : i + 1], target=target if i == 0 else None)
+        held = growing._value(growing._stream.progress) if growing._stream.progress else 0.0
+        assert held >= before * (1 - rounding)
+        if _similar(X[: i + 1], target, problem.width).any():
+            assert growing.objective_ >= held * (1 - rounding)
+        before = held
+
+
+@relaxed
 @given(problem=problems)
 def test_what_protobasic_rests_on_never_falls(problem):
     """Its guarantee is on the sum of squared gradients at zero; ``l`` itself can fall when a row is replaced."""
@@ -246,6 +264,8 @@ def _bound(selector, d, reservoir, itemsize):
     sample = 3 * reservoir * ((d + 2) * itemsize + 8)
     if isinstance(selector, ProtoBasic):
         sets = m * (d * itemsize + 16)
+    elif isinstance(selector, ProtoSwap):
+        sets = m * (3 * d * itemsize + 64) + 8 * (2 * m**2 + 80 * m)  # rows; Gram matrix and inverse; vectors
     else:
         windows = {ProtoStream: m**2, SieveStreaming: 2 * m, Streak: 9 * m**3 / (1 - selector.epsilon)}
         window = windows[type(selector)]
@@ -264,7 +284,7 @@ def _bound(selector, d, reservoir, itemsize):
 def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, epsilon, dtype):
     rng = np.random.default_rng(0)
     n, d, reservoir = 300, 5, 64
-    options = {} if selector is ProtoBasic else {"epsilon": epsilon}
+    options = {"epsilon": epsilon} if hasattr(selector(), "epsilon") else {}
     fed = selector(m, kernel=Gaussian(1.0), mean=ReservoirMean(reservoir), block_size=32, random_state=0, **options)
     bound = _bound(fed, d, reservoir, np.dtype(dtype).itemsize)
     for turn in range(100):

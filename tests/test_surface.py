@@ -10,15 +10,19 @@ import protosieve
 SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream",
-        "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace",
-        "compare", "criticisms", "load",
+        "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak",
+        "Trace", "compare", "criticisms", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
-    "protosieve.means": ["ExactMean", "FixedMean", "Mean", "MeanState", "ReservoirMean"],
+    "protosieve.means": [
+        "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean", "RunningMean",
+    ],
     "protosieve.objectives": ["Block", "KernelMean"],
-    "protosieve.weights": ["EqualWeights", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
+    "protosieve.weights": [
+        "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky",
+    ],
     "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
 }  # fmt: skip
 
@@ -36,7 +40,8 @@ def test_everything_public_is_documented(module):
 
 
 def test_the_selectors_say_their_cost_and_source():
-    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.SieveStreaming, protosieve.Streak):
+    names = ("ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak")
+    for selector in (getattr(protosieve, name) for name in names):
         for word in ("Parameters", "Notes", "References", "Examples", "O("):
             assert word in inspect.getdoc(selector)
 

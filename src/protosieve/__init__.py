@@ -14,7 +14,7 @@ from protosieve._compare import Comparison, compare
 from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, SieveStreaming, Streak, load
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
@@ -24,6 +24,7 @@ __all__ = [
     "ParameterError",
     "ProtoBasic",
     "ProtoStream",
+    "ProtoSwap",
     "ProtosieveError",
     "ProtosieveWarning",
     "Prototypes",

@@ -20,7 +20,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
 from protosieve.means import ExactMean, FixedMean, Mean, MeanState, ReservoirMean
 from protosieve.objectives import KernelMean
-from protosieve.selectors import ProtoBasic, ProtoStream, SieveStreaming, Streak
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.selectors._rows import NO_ROWS, as_rows
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, generator
@@ -33,6 +33,7 @@ _SELECTORS: dict[str, Callable[..., Selector]] = {
     "sieve": SieveStreaming,
     "streak": Streak,
     "stream": ProtoStream,
+    "swap": ProtoSwap,
 }
 _RANDOM = "random"
 
@@ -147,8 +148,8 @@ def compare(
     n_prototypes : int, default 10
         Rows each method may keep.
     methods : list of names and selectors, optional
-        Names: ``"basic"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"random"``; by default all. A selector is run as
-        it is, on a clone; where its kernel, mean or random_state is None it gets the comparison's.
+        Names: ``"basic"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``; by default all. A
+        selector is run as it is, on a clone; where its kernel, mean or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
     kernel : Kernel or function, default Gaussian(width="median")

@@ -2,6 +2,7 @@
 
 from protosieve.means._base import FixedMean, Mean, MeanState
 from protosieve.means._exact import ExactMean
-from protosieve.means._reservoir import ReservoirMean
+from protosieve.means._members import Members
+from protosieve.means._reservoir import Reservoir, ReservoirMean, RunningMean
 
-__all__ = ["ExactMean", "FixedMean", "Mean", "MeanState", "ReservoirMean"]
+__all__ = ["ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean", "RunningMean"]

@@ -4,9 +4,10 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._state import storable
-from protosieve._typing import Array, Float64
+from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState
@@ -25,12 +26,13 @@ class Reservoir:
     """
 
     rows: Array
+    indices: NDArray[np.int64]  # row numbers in the stream
     rng: np.random.Generator
     seen: int = 0
 
     @classmethod
     def empty(cls, size: int, like: Array, rng: np.random.Generator) -> "Reservoir":
-        return cls(np.zeros((size, like.shape[1]), like.dtype), rng)
+        return cls(np.zeros((size, like.shape[1]), like.dtype), np.zeros(size, np.int64), rng)
 
     @property
     def filled(self) -> int:
@@ -40,17 +42,18 @@ class Reservoir:
     def sample(self) -> Array:
         return self.rows[: self.filled]
 
-    def observe(self, rows: Array) -> int:
-        """Take in a block; returns how many places of the sample it changed."""
-        room = len(self.rows) - self.filled
-        first, rest = rows[:room], rows[room:]
-        self.rows[self.filled : self.filled + len(first)] = first
-        positions = np.arange(self.seen + len(first), self.seen + len(rows))
-        places = self.rng.integers(0, positions + 1)
-        taken = np.flatnonzero(places < len(self.rows))
-        self.rows[places[taken]] = rest[taken]  # of equal places the last is kept, as row by row
+    def observe(self, rows: Array) -> tuple[Indices, Indices]:
+        """Take in a block; returns which of its rows went to which places, in this order."""
+        filled, size = self.filled, len(self.rows)
+        first = min(size - filled, len(rows))
+        positions = np.arange(self.seen, self.seen + len(rows))
+        places = np.append(np.arange(filled, filled + first), self.rng.integers(0, positions[first:] + 1))
+        taken = np.flatnonzero(places < size)
+        places = places[taken]
+        self.rows[places] = rows[taken]  # of equal places the last is kept, as row by row
+        self.indices[places] = positions[taken]
         self.seen += len(rows)
-        return len(first) + len(taken)
+        return taken, places
 
 
 @storable
@@ -69,7 +72,7 @@ class RunningMean(MeanState):
     changed: int = 0
 
     def observe(self, rows: Array) -> None:
-        self.changed += self.reservoir.observe(rows)
+        self.changed += len(self.reservoir.observe(rows)[0])
 
     def stale(self) -> bool:
         return self.snapshot is None or 10 * self.changed >= self.reservoir.filled

@@ -55,7 +55,7 @@ class StreamSelector(Selector):
     # -- the steps of an algorithm
 
     @abstractmethod
-    def _start(self, block: Block) -> Any: ...
+    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Any: ...
 
     @abstractmethod
     def _judge(self, progress: Any, objective: KernelMean, block: Block) -> None: ...
@@ -67,7 +67,10 @@ class StreamSelector(Selector):
     def _value(self, progress: Any) -> float | None: ...
 
     @abstractmethod
-    def _choose(self, progress: Any) -> Selection: ...
+    def _choose(self, progress: Any, objective: KernelMean) -> Selection: ...
+
+    def _look_again(self, stream: Stream, rows: Array) -> None:
+        """All of stored data has been judged: an algorithm that makes more than one pass goes on here."""
 
     # -- the public surface
 
@@ -102,6 +105,7 @@ class StreamSelector(Selector):
                     stacklevel=2,
                 )
             self._feed(stream, rows)
+            self._look_again(stream, rows)
             self._stream = stream
             self._early_target = None
             self._result = self._finish()
@@ -248,7 +252,7 @@ class StreamSelector(Selector):
             self._refresh(stream.progress, objective)
         block = objective.block(stream.n_judged, rows)
         if stream.progress is None:
-            stream.progress = self._start(block)
+            stream.progress = self._start(block, objective, stream.rng)
         if stream.is_target and isinstance(objective.mean, FixedMean):
             own = slice(block.first, block.first + len(block))
             stream.norm += objective.mean.share_of_norm(own, block.mu)
@@ -257,6 +261,13 @@ class StreamSelector(Selector):
         value = self._value(stream.progress)
         if value is not None:
             stream.recorder.note(stream.n_judged, value)
+
+    def _judge_pending(self, stream: Stream) -> None:
+        """The rows that wait are a block, full or not."""
+        if stream.n_pending:
+            rest = stream.pending[: stream.n_pending].copy()
+            stream.n_pending = 0
+            self._advance(stream, rest)
 
     def _begin(self, stream: Stream, rows: Array) -> None:
         """Fix what is learnt from data: from the target where there is one, else from the first block."""
@@ -275,15 +286,13 @@ class StreamSelector(Selector):
     def _finish(self) -> Prototypes:
         """The result as of now, weights solved in float64; on a copy."""
         stream = self._caught_up()
-        return self._prototypes(stream.running, self._choose(stream.progress), stream.n_judged, stream.recorder)
+        chosen = self._choose(stream.progress, stream.running)
+        return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder)
 
     def _caught_up(self) -> Stream:
         """A copy of the stream: the waiting rows judged, by the newest mean."""
         stream = copy.deepcopy(self._stream)
-        if stream.n_pending:
-            rest = stream.pending[: stream.n_pending].copy()
-            stream.n_pending = 0
-            self._advance(stream, rest)
+        self._judge_pending(stream)
         objective = stream.running
         if stream.is_target and isinstance(objective.mean, FixedMean) and objective.mean.norm is None:
             objective.mean.norm = stream.norm

@@ -8,6 +8,7 @@ from protosieve.errors import StateFileError
 from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protostream import ProtoStream
+from protosieve.selectors._protoswap import ProtoSwap
 from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved
@@ -15,7 +16,7 @@ from protosieve.selectors._stream import Saved
 __all__ = ["load"]
 
 _SELECTORS: dict[str, type[StreamSelector]] = {
-    cls.__name__: cls for cls in (ProtoBasic, ProtoStream, SieveStreaming, Streak)
+    cls.__name__: cls for cls in (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 }
 
 

@@ -24,6 +24,31 @@ class Best:
     rows: Array
     mu: Float64
 
+    @classmethod
+    def none(cls, block: Block) -> "Best":
+        return cls(np.zeros(0, np.int64), block.rows[:0].copy(), np.zeros(0))
+
+    def take(self, block: Block, m: int) -> None:
+        """The m best of those held and those of a block."""
+        better = np.flatnonzero(block.mu > self.mu.min()) if len(self.mu) == m else np.arange(len(block))
+        if not len(better):
+            return
+        mu = np.concatenate([self.mu, block.mu[better]])
+        # the m largest, of equal ones the earliest: a stable sort of the falling values
+        keep = np.sort(np.argsort(-mu, kind="stable")[:m])
+        self.mu = mu[keep]
+        self.indices = np.concatenate([self.indices, block.first + better])[keep]
+        self.rows = np.concatenate([self.rows, block.rows[better]])[keep]
+
+    def renew(self, objective: KernelMean) -> None:
+        """The mean has changed."""
+        self.mu = objective.mean.at(objective.kernel.prepare(self.rows))
+
+    def selection(self) -> Selection:
+        none = len(self.mu) == 0 or self.mu.max() <= 0
+        kept = slice(0) if none else slice(None)
+        return Selection(self.indices[kept], self.rows[kept], np.zeros(len(self.mu[kept])))
+
     def _check(self, m: int) -> None:
         assert len(self.indices) == len(self.rows) == len(self.mu) <= m
         assert (np.diff(self.indices) > 0).all()
@@ -100,28 +125,17 @@ class ProtoBasic(StreamSelector):
         self.block_size = block_size
         self.verbose = verbose
 
-    def _start(self, block: Block) -> Best:
-        return Best(np.zeros(0, np.int64), block.rows[:0].copy(), np.zeros(0))
+    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Best:
+        return Best.none(block)
 
     def _judge(self, progress: Best, objective: KernelMean, block: Block) -> None:
-        full = len(progress.mu) == self.n_prototypes
-        better = np.flatnonzero(block.mu > progress.mu.min()) if full else np.arange(len(block))
-        if not len(better):
-            return
-        mu = np.concatenate([progress.mu, block.mu[better]])
-        # the m largest, of equal ones the earliest: a stable sort of the falling values
-        keep = np.sort(np.argsort(-mu, kind="stable")[: self.n_prototypes])
-        progress.mu = mu[keep]
-        progress.indices = np.concatenate([progress.indices, block.first + better])[keep]
-        progress.rows = np.concatenate([progress.rows, block.rows[better]])[keep]
+        progress.take(block, self.n_prototypes)
 
     def _refresh(self, progress: Best, objective: KernelMean) -> None:
-        progress.mu = objective.mean.at(objective.kernel.prepare(progress.rows))
+        progress.renew(objective)
 
     def _value(self, progress: Best) -> None:
         return None
 
-    def _choose(self, progress: Best) -> Selection:
-        if progress.mu.max() <= 0:
-            return Selection(progress.indices[:0], progress.rows[:0], np.zeros(0))
-        return Selection(progress.indices, progress.rows, np.zeros(len(progress.mu)))
+    def _choose(self, progress: Best, objective: KernelMean) -> Selection:
+        return progress.selection()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from protosieve.errors import ParameterError
 
-__all__ = ["Rule", "ratio_less_one", "whole_number"]
+__all__ = ["Rule", "ratio_less_one", "share", "whole_number"]
 
 _FINEST = 1e-4
 
@@ -40,3 +40,10 @@ def ratio_less_one() -> Rule:
         f"a number between 0 and 1, both excluded, and at least {_FINEST:g}: there are about log(m) / epsilon sets",
         holds,
     )
+
+
+def share() -> Rule:
+    def holds(value: object) -> bool:
+        return isinstance(value, numbers.Real) and 0 <= float(value) < 1
+
+    return Rule("a number from 0 to below 1", holds)

@@ -47,7 +47,7 @@ class ThresholdSelector(StreamSelector):
     def _criterion(self, view: BlockView, tau: float) -> Criterion:
         """How the set of threshold ``tau`` judges the rows of a block."""
 
-    def _start(self, block: Block) -> Sieves:
+    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Sieves:
         return Sieves(Pool.empty(block), [])
 
     def _judge(self, progress: Sieves, objective: KernelMean, block: Block) -> None:
@@ -158,7 +158,7 @@ class ThresholdSelector(StreamSelector):
     def _value(self, progress: Sieves) -> float:
         return max((sieve.value for sieve in progress.all()), default=0.0)
 
-    def _choose(self, progress: Sieves) -> Selection:
+    def _choose(self, progress: Sieves, objective: KernelMean) -> Selection:
         if progress.single is None:
             return Selection(progress.pool.indices[:0], progress.pool.rows[:0], np.zeros(0))
         best = max((sieve for sieve in progress.all() if sieve.members), key=lambda sieve: sieve.value)

@@ -1,0 +1,85 @@
+"""Rows in an exchange set: what joins the kernel, which knows rows, to the algebra, which does not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel, Points
+from protosieve.weights import ExchangeSet
+
+__all__ = ["Members"]
+
+_STRIP = 64  # rows judged together: more cost more per exchange, fewer more per product
+
+
+@storable
+@dataclass
+class Members:
+    """The rows an `ExchangeSet` holds, by slot. O(m (d + m)) memory."""
+
+    exchange: ExchangeSet
+    rows: Array
+    left: Array  # the rows as the kernel multiplies them
+    indices: NDArray[np.int64]  # -1 in empty slots
+
+    @classmethod
+    def none(cls, room: int, margin: float, rows: Array, points: Points) -> "Members":
+        """No members yet, room for so many like these."""
+        exchange = ExchangeSet(room, noise=float(np.finfo(rows.dtype).eps), margin=margin)
+        return cls(exchange, rows[:0].copy(), points.left[:0].copy(), np.zeros(0, np.int64))
+
+    def offer(
+        self,
+        kernel: Kernel,
+        indices: NDArray[np.int64],
+        rows: Array,
+        points: Points,
+        diagonal: Float64,
+        mu: Float64,
+    ) -> None:
+        """Judge rows one after the other. O(n m (d + m)), and O(m) per strip and exchange."""
+        for start in range(0, len(rows), _STRIP):
+            part = slice(start, start + _STRIP)
+            self._reserve(len(rows[part]))
+            strip = points.take(part)
+            events = self.exchange.offer(
+                self._similarities(kernel, strip), kernel.block(strip, strip), diagonal[part], mu[part]
+            )
+            for row, slot in events:
+                self.indices[slot] = indices[start + row] if row >= 0 else -1
+                if row >= 0:
+                    self.rows[slot] = rows[start + row]
+                    self.left[slot] = strip.left[row]
+        self._vacate(self.exchange.settle())
+
+    def renew(self, mu: Float64) -> None:
+        """The means have changed, by slot."""
+        self._vacate(self.exchange.renew(mu))
+
+    def _similarities(self, kernel: Kernel, strip: Points) -> Array:
+        """Of a strip to every slot, zero for empty ones."""
+        slots = self.exchange.slots
+        if len(slots) == len(self.indices):
+            return kernel.block(strip.like(self.left), strip).T
+        K = np.zeros((len(strip), len(self.indices)), self.left.dtype)
+        K[:, slots] = kernel.block(strip.like(self.left[slots]), strip).T
+        return K
+
+    def _reserve(self, newcomers: int) -> None:
+        self.exchange.reserve(self.exchange.size + newcomers)
+        more = len(self.exchange.w) - len(self.indices)
+        if more:
+            self.rows, self.left = (
+                np.concatenate([old, np.zeros((more, old.shape[1]), old.dtype)]) for old in (self.rows, self.left)
+            )
+            self.indices = np.append(self.indices, np.full(more, -1))
+
+    def _vacate(self, slots: list[int]) -> None:
+        self.indices[slots] = -1
+
+    def _check(self) -> None:
+        self.exchange._check()
+        assert ((self.indices >= 0) == (self.exchange.w > 0)).all()

@@ -1,0 +1,248 @@
+"""ProtoSwap: one set, improved by exchanges."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+from protosieve.errors import ParameterError
+from protosieve.means import Mean, Members, Reservoir, RunningMean
+from protosieve.objectives import Block, KernelMean
+from protosieve.selectors._base import Selection, StreamSelector
+from protosieve.selectors._protobasic import Best
+from protosieve.selectors._rules import Rule, share, whole_number
+from protosieve.selectors._stream import Stream
+from protosieve.weights import NonNegativeQP, definite_cholesky
+
+__all__ = ["ProtoSwap"]
+
+_EQUAL = 1e-9  # values no further apart than this, as a share, are equal
+
+
+@storable
+@dataclass
+class Sample:
+    """A uniform sample of the stream with the rows' means, for the second look where the mean keeps none."""
+
+    reservoir: Reservoir
+    mu: Float64
+
+    def observe(self, block: Block) -> None:
+        rows, places = self.reservoir.observe(block.rows)
+        self.mu[places] = block.mu[rows]
+
+
+@storable
+@dataclass
+class Swapping:
+    """The set, ProtoBasic's beside it, and rows for the second look."""
+
+    members: Members
+    best: Best
+    sample: Sample | None
+    mu: list[Float64] = field(default_factory=list, init=False)  # of every row so far, if there will be more passes
+
+    def _check(self, m: int) -> None:
+        self.members._check()
+        self.best._check(m)
+
+
+class ProtoSwap(StreamSelector):
+    """Keep one set of m rows and exchange a member for a newcomer whenever that raises ``l``: the method to start with.
+
+    While there is room every row with a positive gradient joins. A full set asks of each newcomer j whether taking it
+    in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. In one pass it is as
+    good as batch greedy selection or better, and it needs no thresholds.
+
+    *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
+    ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
+    ``g t - s t^2 / 2``: joining adds ``g^2 / (2 s)`` at ``t = g / s``, and weights become ``w - (g/s) b``. From there
+    member i can be lost at ``w_i^2 / (2 A_ii)``, with w and A as they are after the join. Gain and cost are exact,
+    signs of weights included, so the value never falls, and the member that goes is the one whose loss costs least. All
+    of it is updates of rank one.
+
+    *The guarantee.* ProtoBasic's m rows are kept beside the set and the better of the two is the result, so it is worth
+    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper).
+
+    *The second look.* An unlucky order can strand one pass: when the head of the stream is unlike the rest (sorted
+    rows, sessions, seasons), rows that would serve later have gone by before anyone could know. So a uniform
+    sample of the stream is kept and offered once more, on a copy, whenever a result is asked for. In sorted orders this
+    brings the residual from several times that of batch selection to about the same (docs/selectors.md has the
+    figures). On stored data more ``passes`` do better still. An adversary who shows every useful row but once,
+    early, hurts any method with memory for m rows; the sample is what stands against it.
+
+    Parameters
+    ----------
+    n_prototypes : int, default 10
+        Rows to keep at most, m.
+    kernel : Kernel or function, default Gaussian(width="median")
+        The similarity; see `protosieve.kernels`.
+    margin : float, default 0.0
+        The share of ``l`` by which an exchange must raise it. Above zero there are fewer exchanges, the set is
+        steadier along the stream, and the result a little worse.
+    second_look : int, default 4096
+        Rows of a sample that are offered again for a result; 0 for none. Where the mean keeps a sample of the stream
+        itself, that one serves.
+    passes : int, default 1
+        Times ``fit`` goes over the rows. For stored data only.
+    mean : Mean, optional
+        How the target's mean is obtained; see `protosieve.means`.
+    random_state : int, NumPy generator or None
+        Seed of all samples.
+    block_size : int, default 512
+        Rows that come to the mean together. Results depend on it in the last bits only where there is a target;
+        without one also through the rows the width is learnt from and the moments at which the sample is looked at.
+    verbose : bool, default False
+        Say on standard error, once a second, how far a long call has come.
+
+    Notes
+    -----
+    A row costs its ``mu``, m kernel values, and O(m^2) if its gradient is positive; an exchange O(m) for each of the
+    few dozen rows judged together and O(m^2) in a product. Memory is O(m (m + d) + second_look d). A result costs
+    ``second_look`` more rows and O(m^3).
+
+    References
+    ----------
+    The guarantee: Streaming Methods for Restricted Strongly Convex Functions with Applications to Prototype Selection,
+    Theorem 5.3. Exchanges along a stream, for set functions: Buchbinder, Feldman, Schwartz. Online Submodular
+    Maximization with Preemption. 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from protosieve import ProtoSwap
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> selector = ProtoSwap(n_prototypes=60, random_state=0).fit(X)
+    >>> len(selector.result_), selector.result_.residual < 0.001
+    (60, True)
+    >>> sorted(set(digit[selector.prototype_indices_].tolist()))
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **StreamSelector._rules,
+        "margin": share(),
+        "second_look": whole_number(0),
+        "passes": whole_number(1),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 10,
+        *,
+        kernel: Any = None,
+        margin: float = 0.0,
+        second_look: int = 4096,
+        passes: int = 1,
+        mean: Mean | None = None,
+        random_state: Any = None,
+        block_size: int = 512,
+        verbose: bool = False,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.kernel = kernel
+        self.margin = margin
+        self.second_look = second_look
+        self.passes = passes
+        self.mean = mean
+        self.random_state = random_state
+        self.block_size = block_size
+        self.verbose = verbose
+
+    def partial_fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+        if self.passes != 1:
+            raise ParameterError(
+                f"ProtoSwap: passes={self.passes} needs stored data, and partial_fit sees its rows once; "
+                "use fit, or passes=1"
+            )
+        super().partial_fit(X, y, target=target)
+        return self
+
+    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
+        sample = None
+        if self.second_look and not isinstance(objective.mean, RunningMean):
+            seed = np.random.default_rng(rng.integers(2**63))
+            sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(self.second_look))
+        members = Members.none(self.n_prototypes, self.margin, block.rows, block.points)
+        return Swapping(members, Best.none(block), sample)
+
+    def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
+        indices = np.arange(block.first, block.first + len(block))
+        progress.members.offer(objective.kernel, indices, block.rows, block.points, block.diagonal, block.mu)
+        progress.best.take(block, self.n_prototypes)
+        if progress.sample is not None:
+            progress.sample.observe(block)
+        if self.passes > 1:
+            progress.mu.append(block.mu)
+
+    def _look_again(self, stream: Stream, rows: Array) -> None:
+        if self.passes == 1:
+            return
+        self._judge_pending(stream)
+        mu, stream.progress.mu = np.concatenate(stream.progress.mu), []
+        for _ in range(1, self.passes):
+            self._offer(stream.progress.members, stream.running, np.arange(len(rows)), rows, mu)
+
+    def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
+        members = progress.members
+        members.renew(objective.mean.at(objective.kernel.prepare(members.rows)))
+        progress.best.renew(objective)
+
+    def _value(self, progress: Swapping) -> float:
+        return progress.members.exchange.value
+
+    def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
+        self._second_look(progress, objective)
+        members, slots = progress.members, progress.members.exchange.slots
+        found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
+        basic = progress.best.selection()
+        return basic if self._is_better(basic, progress.best.mu, objective, members.exchange.value) else found
+
+    def _second_look(self, progress: Swapping, objective: KernelMean) -> None:
+        """Offer the sample in random order; a small one again and again while that changes anything."""
+        if not self.second_look:
+            return
+        if progress.sample is not None:
+            reservoir, mu = progress.sample.reservoir, progress.sample.mu
+        else:
+            assert isinstance(objective.mean, RunningMean)
+            reservoir, mu = objective.mean.reservoir, None
+        for _ in range(max(1, self.second_look // reservoir.filled)):
+            before = progress.members.indices.copy()
+            order = reservoir.rng.permutation(reservoir.filled)[: self.second_look]
+            means = None if mu is None else mu[order]
+            self._offer(progress.members, objective, reservoir.indices[order], reservoir.rows[order], means)
+            if np.array_equal(before, progress.members.indices):
+                break
+
+    def _offer(
+        self,
+        members: Members,
+        objective: KernelMean,
+        indices: NDArray[np.int64],
+        rows: Array,
+        mu: Float64 | None,
+    ) -> None:
+        """Rows seen before, those that are members now left out."""
+        for start in range(0, len(rows), self.block_size):
+            part = np.arange(start, min(start + self.block_size, len(rows)))
+            part = part[~np.isin(indices[part], members.indices)]
+            points = objective.kernel.prepare(rows[part])
+            means = objective.mean.at(points) if mu is None else mu[part]
+            diagonal = objective.kernel.diagonal(points).astype(np.float64)
+            members.offer(objective.kernel, indices[part], rows[part], points, diagonal, means)
+
+    def _is_better(self, basic: Selection, mu: Float64, objective: KernelMean, value: float) -> bool:
+        """Whether ProtoBasic's rows are worth more. A bound, with the signs of weights ignored, mostly tells."""
+        if not len(basic.indices):
+            return False
+        value *= 1 + _EQUAL
+        points = objective.kernel.prepare(basic.rows)
+        gram = objective.kernel.block(points, points).astype(np.float64)
+        root, _ = definite_cholesky(np.tril(gram), float(np.finfo(basic.rows.dtype).eps))
+        y = solve_triangular(root, mu, lower=True, check_finite=False)
+        return 0.5 * float(y @ y) > value and NonNegativeQP.from_gram(gram, mu).value > value

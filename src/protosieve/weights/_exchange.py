@@ -1,0 +1,515 @@
+"""The exchange set: up to m members, each newcomer weighed against the member that is then cheapest to lose.
+
+For members L with Gram matrix ``K``, ``A = K^-1`` and the best weights ``w = A mu``, all positive, a newcomer j with
+similarities k has
+
+    b = A k  (its combination of members),  s = k_jj - k'b  (what they leave of it),  g = mu_j - k'w  (its gradient)
+
+Joining raises ``l`` by ``g^2 / (2 s)`` and moves the weights to ``w - (g/s) b``, its own to ``g/s``. Losing member i
+from there costs ``w_i^2 / (2 A_ii)``, both as they are after j has joined, ``A_ii + b_i^2 / s``. Put together,
+exchanging i for j raises ``l`` where
+
+    g (g A_ii / w_i^2 + 2 b_i / w_i)  >  s
+
+with w and A as they are *before*: one product and one maximum decide for many rows at once. The same inequality holds
+for every member that j would drive to zero or below (``g b_i >= s w_i``), and where there are such members, losing them
+loses nothing.
+
+Members Z leave by ``A -= A_:Z (A_ZZ)^-1 A_Z:``, all as it is after the join, ``A += v v'/s`` with ``v = (b, -1)``. With
+``R R' = A_ZZ`` everything a row in and rows out change is a sum of terms of rank one,
+
+    X -= sum_r E_r D_r / d_r        D = v, R^-1 A_Z:        d = s, -1, -1, ...
+
+and what differs between ``w``, ``B = K_rows A`` and ``s`` of further rows of the stream is E alone (`_Rows.follow`).
+O(rows x m) per exchange: only similarities to the newcomer are new. The newcomer takes the place of the first of Z. The
+terms of A itself are collected and added in one product: updates of rank one are bound by memory.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dgemm
+from scipy.linalg.lapack import dpotri
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64, Indices
+from protosieve.weights._matrices import definite_cholesky, grown
+from protosieve.weights._nonnegative import NonNegativeQP
+
+__all__ = ["ExchangeSet"]
+
+_FIRST = 16  # slots at first
+_LOOK = 8  # rows tested at once; twice as many each time none of them passes
+_PENDING = 64  # terms of rank one that wait to be added to the inverse
+_TRIES = 8  # members tried in turn where losing the cheapest makes other weights negative
+_ROUNDS, _MOST_HELD = 6, 8  # beyond these the quadratic program is asked
+# A newcomer is taken to have at least this share of its squared length outside the span of the members: below it the
+# inverse loses the digits it is to be judged by.
+_LEAST = 1e-6
+_DRIFT = 1e-11  # of max |mu|: a gradient at the members that calls for a correction
+_CORRECTIONS = 4
+_INVERSE_DRIFT = 1e-4  # of K A 1 from 1
+_NOBODY = np.zeros(0, np.intp)
+
+
+def _matrix() -> Float64:
+    return np.zeros((0, 0))
+
+
+def _vector() -> Float64:
+    return np.zeros(0)
+
+
+@storable
+@dataclass
+class ExchangeSet:
+    """At most ``room`` members in slots, with the inverse of their Gram matrix and their best weights, all positive.
+
+    Empty slots are rows and columns of zeros, so products need no mask.
+
+    Parameters
+    ----------
+    room : int
+        The most members, m.
+    noise : float
+        Relative rounding of kernel values: the machine epsilon of their dtype.
+    margin : float
+        The share of ``l`` an exchange must add to be made.
+    """
+
+    room: int
+    noise: float = float(np.finfo(np.float64).eps)
+    margin: float = 0.0
+    gram: Float64 = field(default_factory=_matrix)
+    inverse: Float64 = field(default_factory=_matrix)
+    mu: Float64 = field(default_factory=_vector)
+    w: Float64 = field(default_factory=_vector)  # zero in empty slots
+    size: int = 0
+    scale: float = 0.0  # max |mu|
+
+    def __post_init__(self) -> None:
+        self._terms = np.zeros((_PENDING, len(self.w)))  # A = inverse + sum of sign u u'
+        self._signs = np.zeros(_PENDING)
+        self._n_terms = 0
+        self.diagonal = self.inverse.diagonal().copy()  # of A
+        self._set_weights(self.w)
+
+    def __deepcopy__(self, memo: object) -> "ExchangeSet":
+        return replace(self, **{name: getattr(self, name).copy() for name in ("gram", "inverse", "mu", "w")})
+
+    @property
+    def slots(self) -> Indices:
+        """The slots that hold a member, rising."""
+        return np.flatnonzero(self.w)
+
+    @property
+    def value(self) -> float:
+        """``l`` at the weights, in full: rounding of the weights then counts by its square only. O(m^2)."""
+        return float(self.mu @ self.w - 0.5 * (self.w @ (self.gram @ self.w)))
+
+    @property
+    def least(self) -> float:
+        """What a newcomer is taken to add, as a share of its squared length, at least."""
+        return max(_LEAST, 10 * self.noise)
+
+    @property
+    def tolerance(self) -> float:
+        """A gradient below this is rounding."""
+        return 8 * self.noise * self.scale
+
+    def reserve(self, members: int) -> None:
+        """Slots for so many members, ``room`` at most."""
+        if min(members, self.room) > len(self.w):
+            self._flush()
+            slots = min(self.room, max(members, _FIRST, 2 * len(self.w)))
+            for name in ("gram", "inverse", "mu", "w"):
+                setattr(self, name, grown(getattr(self, name), slots))
+            self.__post_init__()
+
+    def offer(self, similarities: Array, own: Array, diagonal: Float64, mu: Float64) -> list[tuple[int, int]]:
+        """Judge rows one after the other; returns who took which slot, in order, as ``(row, slot)``.
+
+        ``similarities`` are those of the rows to the slots, zero for empty ones; ``own`` those between the rows. A slot
+        given up without a newcomer is reported as ``(-1, slot)``. There must be a free slot for every row, or ``room``
+        slots.
+        """
+        rows = _Rows(self, similarities, own, diagonal, mu)
+        events: list[tuple[int, int]] = []
+        j = rows.first(0)
+        while j is not None:
+            events += self._admit(rows, j)
+            j = rows.first(j + 1)
+        return events
+
+    def settle(self) -> list[int]:
+        """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).
+
+        Where the inverse or the weights have drifted too far, both are computed anew.
+        """
+        self._flush()
+        members = self.w > 0
+        drifted = np.abs(self.gram @ (self.inverse @ members) - members).max(initial=0.0) > _INVERSE_DRIFT
+        for _ in range(0 if drifted else _CORRECTIONS):
+            gradient = (self.mu - self.gram @ self.w) * members
+            if np.abs(gradient).max(initial=0.0) <= _DRIFT * self.scale:
+                return []
+            w = self.w + self.inverse @ gradient
+            if np.count_nonzero(w > 0) < self.size:
+                break
+            self._set_weights(w)
+        return self._solve(self.slots, self.w)
+
+    def renew(self, mu: Float64) -> list[int]:
+        """The means have changed, here they are by slot: solve; returns the slots given up."""
+        self._flush()
+        self.mu[:] = np.where(self.w > 0, mu, 0.0)
+        self.scale = float(np.abs(self.mu).max(initial=0.0))
+        w = self.inverse @ self.mu
+        if np.count_nonzero(w > 0) < self.size:
+            return self._solve(self.slots, self.w)
+        self._set_weights(w)
+        return self.settle()
+
+    # -- one row
+
+    def _admit(self, rows: "_Rows", j: int) -> list[tuple[int, int]]:
+        """Row j joins, in a free slot or in that of a member that leaves; unless it does not pay."""
+        s = max(float(rows.s[j]), float(rows.floor[j]))
+        joined = _Joined(self, rows.B[j], float(rows.g[j]), s)
+        try:
+            held = self._best(joined)
+        except FloatingPointError:
+            return self._by_program(rows, j)
+        if joined.gain - held.cost <= (self.margin and self.margin * self.value):
+            return []
+        change = joined.exchange(held)
+        rows.follow(j, change)
+        ridge = s - float(rows.s[j])  # the Gram stays the one that is solved
+        self._seat(change.slot, rows.K[j], float(rows.diagonal[j]) + ridge, float(rows.mu[j]))
+        for slot in change.leaving[1:]:
+            self._seat(slot, 0.0, 0.0, 0.0)
+        self._update(change)
+        self.size += 1 - len(change.leaving)
+        self._set_weights(change.w)
+        rows.set_gradients(j + 1)
+        return [(j, change.slot), *((-1, slot) for slot in change.leaving[1:])]
+
+    def _best(self, joined: "_Joined") -> "_Held":
+        """Who leaves when a row has joined.
+
+        Where members fall to zero or below, losing them is the best there is. Else, if there is no free slot, the
+        cheapest member goes. Where that makes other weights negative, more is lost than with signs ignored: then
+        the next are tried, in the order of that bound, until it says that none can be better.
+        """
+        falling = joined.falling()
+        if len(falling) or self.size < self.room:
+            return joined.without(None, falling)
+        bounds = joined.w**2 / joined.diagonal
+        bounds *= 0.5
+        held = joined.without(int(bounds.argmin()))
+        if len(held.leaving) > 1:
+            for i in np.argsort(bounds)[1:_TRIES]:
+                if bounds[i] >= held.cost:
+                    break
+                held = min(held, joined.without(int(i)), key=lambda held: held.cost)
+        return held
+
+    def _by_program(self, rows: "_Rows", j: int) -> list[tuple[int, int]]:
+        """Row j where weights do not settle quickly: the quadratic program decides. O(m^3)."""
+        self._flush()
+        members = self.slots
+        k, diagonal = rows.K[j].copy(), float(rows.diagonal[j] + max(0.0, rows.floor[j] - rows.s[j]))
+        gram = np.block([[self.gram[np.ix_(members, members)], k[members, None]], [k[members], diagonal]])
+        qp = NonNegativeQP.from_gram(
+            gram, np.append(self.mu[members], rows.mu[j]), np.append(self.w[members], 0.0), self.noise
+        )
+        gone = members[qp.weights[:-1] == 0]
+        if not len(gone) and self.size == self.room:
+            gone = members[[int((qp.weights[:-1] ** 2 * gram.diagonal()[:-1]).argmin())]]
+        slot = int(gone[0]) if len(gone) else int((self.w > 0).argmin())
+        start = np.zeros(len(self.w))
+        start[members], start[slot] = qp.weights[:-1], qp.weights[-1]
+        before = replace(self, **{name: getattr(self, name).copy() for name in ("gram", "inverse", "mu", "w")})
+        k[gone] = 0.0
+        for place in gone:
+            self._seat(place, 0.0, 0.0, 0.0)
+        self._seat(slot, k, diagonal, float(rows.mu[j]))
+        gone = [place for place in gone.tolist() if place != slot]
+        gone += self._solve(np.flatnonzero(start), start)
+        if self.value - before.value <= self.margin * before.value:
+            vars(self).update(vars(before))
+            return []
+        events = [(j, slot), *((-1, place) for place in gone)]
+        rows.restart(events)
+        return events
+
+    # -- the matrices
+
+    def _seat(self, slot: int, similarities: Float64 | float, diagonal: float, mu: float) -> None:
+        self.gram[slot] = self.gram[:, slot] = similarities
+        self.gram[slot, slot] = diagonal
+        self.mu[slot] = mu
+        self.scale = max(self.scale, abs(mu))
+
+    def _set_weights(self, w: Float64) -> None:
+        """And what the test of a newcomer needs of them: ``2 / w_i`` and ``A_ii / w_i^2``, zero in empty slots."""
+        self.w = w
+        turned = np.divide(1.0, w, out=np.zeros(len(w)), where=w > 0)
+        self.twice_turned = 2 * turned
+        turned *= turned
+        turned *= self.diagonal
+        self.worth = turned
+
+    def _update(self, change: "_Exchange") -> None:
+        """Rows and columns of those who leave are cleared; the terms wait."""
+        if self._n_terms + len(change.directions) > _PENDING:
+            self._flush()
+        for slot in change.leaving:
+            self.inverse[slot] = self.inverse[:, slot] = self._terms[:, slot] = 0.0
+            self.diagonal[slot] = 0.0
+        self.diagonal += (1 / change.divisors) @ change.directions**2
+        new = slice(self._n_terms, self._n_terms + len(change.directions))
+        np.divide(change.directions, np.sqrt(np.abs(change.divisors))[:, None], out=self._terms[new])
+        np.sign(change.divisors, out=self._signs[new])
+        self._n_terms = new.stop
+
+    def lines(self, slots: Indices) -> Float64:
+        """Of A: what is in the inverse, and what waits."""
+        terms, signs = self._pending()
+        return np.asarray(self.inverse[slots] + (terms[:, slots].T * signs) @ terms)
+
+    def times_inverse(self, K: Float64) -> Float64:
+        """``K A``."""
+        terms, signs = self._pending()
+        return np.asarray(K @ self.inverse + ((K @ terms.T) * signs) @ terms)
+
+    def _pending(self) -> tuple[Float64, Float64]:
+        return self._terms[: self._n_terms], self._signs[: self._n_terms]
+
+    def _flush(self) -> None:
+        terms, signs = self._pending()
+        if len(terms):
+            # in place: the matrix is symmetric, so its transposed view, which BLAS can write to, is the same
+            dgemm(1.0, (signs[:, None] * terms).T, terms.T, beta=1.0, c=self.inverse.T, trans_b=1, overwrite_c=1)
+            self._n_terms = 0
+
+    def _solve(self, members: Indices, start: Float64) -> list[int]:
+        """Weights and inverse anew from the Gram matrix; members at zero leave. O(m^3)."""
+        kept = members
+        while True:
+            qp = NonNegativeQP.from_gram(
+                self.gram[np.ix_(kept, kept)], self.mu[kept], np.maximum(start[kept], 0.0), self.noise
+            )
+            kept = kept[qp.weights > 0]
+            root, ridge = definite_cholesky(np.tril(self.gram[np.ix_(kept, kept)]), self.least)
+            self.gram[kept, kept] *= 1 + ridge
+            lower, _ = dpotri(root, lower=1)
+            A = np.tril(lower) + np.tril(lower, -1).T
+            w = A @ self.mu[kept]
+            if (w > 0).all():
+                break
+            kept = kept[w > 0]
+        gone = np.setdiff1d(members, kept)
+        for slot in gone:
+            self._seat(slot, 0.0, 0.0, 0.0)
+        self.inverse[:] = 0.0
+        self.inverse[np.ix_(kept, kept)] = A
+        self.size = len(kept)
+        self.w = np.zeros(len(self.w))
+        self.w[kept] = w
+        self.__post_init__()
+        return [int(slot) for slot in gone]
+
+    def _check(self) -> None:
+        """The inverse against the Gram matrix, the weights against the conditions of optimality."""
+        self._flush()
+        members = self.slots
+        assert len(members) == self.size <= self.room
+        gram, A = (matrix[np.ix_(members, members)] for matrix in (self.gram, self.inverse))
+        assert (gram == gram.T).all()
+        assert np.abs(gram @ A - np.eye(self.size)).max(initial=0.0) < 1e-2
+        assert (self.w >= 0).all()
+        gradient = self.mu[members] - gram @ self.w[members]
+        assert np.abs(gradient).max(initial=0.0) <= 1e-6 * self.scale
+        for matrix in (self.gram, self.inverse):
+            assert not matrix[self.w == 0].any()
+            assert not matrix[:, self.w == 0].any()
+
+
+class _Exchange(NamedTuple):
+    """One row in, none or more out."""
+
+    slot: int  # of the newcomer: the first of those left, else a free one
+    leaving: list[int]  # Z
+    w: Float64  # the weights afterwards
+    b: Float64  # of the newcomer, at Z
+    root: Float64  # R
+    directions: Float64  # D
+    divisors: Float64  # d
+
+
+class _Held(NamedTuple):
+    """Members Z held at zero."""
+
+    leaving: Indices
+    cost: float
+    w: Float64  # of all others
+    own: float  # of the newcomer
+    root: Float64  # R
+    lines: Float64  # R^-1 A_Z:
+    ends: Float64  # and their newcomer's column
+
+
+class _Joined:
+    """A set with one more row, the signs of weights ignored; from here members are taken out again."""
+
+    def __init__(self, members: ExchangeSet, b: Float64, g: float, s: float) -> None:
+        self._set, self._b, self._s, self._own = members, b, s, g / s
+        self.gain = 0.5 * g * g / s
+        self.w = members.w - self._own * b
+        self.diagonal = members.diagonal + b * (b / s)  # of A
+
+    def falling(self) -> Indices:
+        return self._at_zero(self.w)
+
+    def _at_zero(self, w: Float64) -> Indices:
+        """Members whose weight is not positive."""
+        if np.count_nonzero(w > 0) == self._set.size:
+            return _NOBODY
+        return np.flatnonzero((w <= 0) & (self._set.w > 0))
+
+    def without(self, lost: int | None, held: Indices = _NOBODY) -> _Held:
+        """The best non-negative weights with member ``lost`` at zero; without one, those ``held`` probably are.
+
+        Whose weight turns negative is held at zero, whom it would pay to have back is let go, until all is well;
+        `FloatingPointError` if that takes long.
+        """
+        must = _NOBODY if lost is None else np.array([lost])
+        Z = held if lost is None else must
+        for _ in range(_ROUNDS):
+            if len(Z) > _MOST_HELD:
+                break
+            result, nu = self._holding(Z)
+            zero = self._at_zero(result.w)
+            back = Z[len(must) :][nu[len(must) :] > 0]
+            if len(zero) == len(Z) and not len(back):
+                # a newcomer without weight of its own has not paid
+                return result if result.own > 0 else result._replace(cost=np.inf)
+            Z = np.append(must, np.setdiff1d(zero, np.append(must, back)))
+        raise FloatingPointError("the signs of the weights do not settle")
+
+    def _holding(self, Z: Indices) -> tuple[_Held, Float64]:
+        """Z at zero, the signs of the others ignored; and the gradients at Z."""
+        if not len(Z):
+            nothing = np.zeros((0, len(self.w)))
+            return _Held(Z, 0.0, self.w, self._own, nothing[:, :0], nothing, nothing[:, 0]), nothing[:, 0]
+        b = self._b[Z] / self._s
+        lines = self._set.lines(Z)
+        lines += np.multiply.outer(b, self._b)
+        square = lines[:, Z]
+        if len(Z) == 1:
+            root = np.sqrt(square)
+            lines /= root
+            ends, y = -b / root[0], self.w[Z] / root[0]
+            nu = y / root[0]
+        else:
+            root, _ = definite_cholesky(square, 0.0)
+            lines = solve_triangular(root, lines, lower=True)
+            ends, y = solve_triangular(root, np.stack([-b, self.w[Z]], axis=1), lower=True).T
+            nu = solve_triangular(root, y, lower=True, trans=1)
+        w = self.w - y @ lines
+        w[Z] = 0.0
+        return _Held(Z, 0.5 * float(y @ y), w, self._own - float(y @ ends), root, lines, ends), nu
+
+    def exchange(self, held: _Held) -> _Exchange:
+        """With the newcomer in the place of the first who leaves."""
+        Z = held.leaving
+        slot = int(Z[0]) if len(Z) else int((self._set.w > 0).argmin())
+        directions = np.empty((1 + len(Z), len(self.w)))
+        directions[0], directions[1:] = self._b, held.lines
+        directions[:, Z] = 0.0
+        directions[0, slot], directions[1:, slot] = -1.0, held.ends
+        w = held.w.copy()
+        w[slot] = held.own
+        divisors = np.full(1 + len(Z), -1.0)
+        divisors[0] = self._s
+        return _Exchange(slot, Z.tolist(), w, self._b[Z], held.root, directions, divisors)
+
+
+class _Rows:
+    """Rows of the stream as a set sees them: ``B = K A``, s and g, kept up to date through exchanges.
+
+    B and s are computed for rows with a positive gradient only, when first asked for.
+    """
+
+    def __init__(self, members: ExchangeSet, K: Array, own: Array, diagonal: Float64, mu: Float64) -> None:
+        self._set = members
+        self.K, self.own = K.astype(np.float64, order="C"), own.astype(np.float64)
+        self.diagonal, self.mu = diagonal, mu
+        self.floor = members.least * diagonal
+        self.B = np.zeros_like(self.K)
+        self.s = np.zeros(len(mu))
+        self.g = np.zeros(len(mu))
+        self._known = np.zeros(len(mu), np.bool_)
+        self.set_gradients(0)
+
+    def set_gradients(self, start: int) -> None:
+        np.subtract(self.mu[start:], self.K[start:] @ self._set.w, out=self.g[start:])
+
+    def first(self, start: int) -> int | None:
+        """The first row, from ``start``, that would raise ``l``."""
+        rows = start + np.flatnonzero(self.g[start:] > self._set.tolerance)
+        look = _LOOK
+        while len(rows):
+            window = rows[:look]
+            if not self._known[window].all():
+                self._learn(rows[~self._known[rows]])
+            if self._set.size < self._set.room:
+                return int(rows[0])
+            passing = self._passing(window)
+            first = int(passing.argmax())
+            if passing[first]:
+                return int(window[first])
+            rows, look = rows[look:], 2 * look
+        return None
+
+    def _passing(self, rows: Indices) -> NDArray[np.bool_]:
+        g = self.g[rows]
+        best = self.B[rows]
+        best *= self._set.twice_turned
+        best += np.multiply.outer(g, self._set.worth)
+        return np.asarray(g * best.max(axis=1) > np.maximum(self.s[rows], self.floor[rows]))
+
+    def _learn(self, rows: Indices) -> None:
+        K = self.K[rows]
+        B = self._set.times_inverse(K)
+        self.B[rows] = B
+        self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
+        self._known[rows] = True
+
+    def follow(self, j: int, change: _Exchange) -> None:
+        """Row j joins, members leave: what that means for the rows behind."""
+        behind = slice(j + 1, None)
+        B, K, Z = self.B[behind], self.K[behind], change.leaving
+        errors = np.empty((len(change.divisors), len(B)))
+        np.subtract(self.own[behind, j], B @ self.K[j], out=errors[0])
+        if Z:
+            left = np.multiply.outer(change.b, errors[0] / change.divisors[0])
+            left -= B[:, Z].T
+            errors[1:] = left / change.root if len(Z) == 1 else solve_triangular(change.root, left, lower=True)
+            B[:, Z] = 0.0
+            self.K[j:, Z] = 0.0
+        scaled = errors / change.divisors[:, None]
+        B -= scaled.T @ change.directions
+        self.s[behind] -= np.einsum("ij,ij->j", errors, scaled)
+        K[:, change.slot] = self.own[behind, j]
+
+    def restart(self, events: list[tuple[int, int]]) -> None:
+        """Members have come and gone by the program: everything anew."""
+        for row, slot in events:
+            self.K[:, slot] = self.own[:, row] if row >= 0 else 0.0
+        self._known[:] = False
+        self.set_gradients(0)

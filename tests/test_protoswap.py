@@ -1,0 +1,97 @@
+"""ProtoSwap: never worse than what it is measured against, and what its own parameters do."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from problems import problems
+from protosieve import ParameterError, ProtoBasic, ProtoSwap
+from protosieve.kernels import Gaussian
+from protosieve.means import ReservoirMean
+
+
+def worth(problem, chosen):
+    """``f`` of a set of rows, by SciPy."""
+    K = oracles.gaussian(problem.X[chosen], problem.X[chosen], problem.width)
+    mu = oracles.gaussian(problem.X[chosen], problem.target, problem.width).mean(axis=1)
+    return oracles.value(K, mu, oracles.solve(K, mu))
+
+
+@settings(max_examples=200, deadline=None)
+@given(problem=problems, seed=st.integers(0, 2**32 - 1))
+def test_never_below_protobasic_nor_below_random_rows(problem, seed):
+    options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "random_state": seed}
+    ours = ProtoSwap(problem.m, **options).fit(problem.X, target=problem.target).objective_
+    basic = ProtoBasic(problem.m, **options).fit(problem.X, target=problem.target).objective_
+    n = len(problem.X)
+    random = worth(problem, np.random.default_rng(seed).choice(n, min(problem.m, n), replace=False))
+    assert ours >= basic * (1 - 1e-8)
+    assert ours >= random * (1 - 1e-8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems)
+def test_more_passes_never_lower_the_value(problem):
+    options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "second_look": 0}
+    values = [ProtoSwap(problem.m, passes=p, **options).fit(problem.X, target=problem.target) for p in (1, 2, 4)]
+    for one, more in itertools.pairwise(values):
+        assert more.objective_ >= one.objective_ * (1 - 1e-8)
+        assert more.result_.n_seen == len(problem.X)
+        assert len(set(more.prototype_indices_.tolist())) == len(more.prototype_indices_)
+        np.testing.assert_array_equal(more.prototypes_, problem.X[more.prototype_indices_])
+
+
+def test_the_second_look_saves_a_sorted_stream(X):
+    """Far away rows first: what serves the rest has to be found again."""
+    order = np.argsort(np.linalg.norm(X - X.mean(axis=0), axis=1))[::-1]
+    options = {"kernel": Gaussian(3.0), "block_size": 32, "random_state": 0}
+    without, with_it = (ProtoSwap(8, second_look=n, **options).fit(X[order]).result_ for n in (0, 300))
+    assert with_it.residual < without.residual
+
+
+def test_the_stream_goes_on_as_if_nobody_had_looked(X):
+    options = {"kernel": Gaussian(2.0), "block_size": 32, "random_state": 0}
+    watched, blind = (ProtoSwap(8, second_look=50, **options) for _ in range(2))
+    for start in range(0, 300, 50):
+        target = X if start == 0 else None
+        watched.partial_fit(X[start : start + 50], target=target)
+        blind.partial_fit(X[start : start + 50], target=target)
+        assert watched.objective_ > 0
+    np.testing.assert_array_equal(watched.weights_, blind.weights_)
+
+
+def test_the_sample_of_a_running_mean_serves_the_second_look(X):
+    running = ProtoSwap(8, mean=ReservoirMean(100), block_size=32, random_state=0).partial_fit(X)
+    fixed = ProtoSwap(8, block_size=32, random_state=0).partial_fit(X, target=X)
+    assert running._stream.progress.sample is None
+    assert fixed._stream.progress.sample.reservoir.filled == 288  # nine full blocks; twelve rows wait
+
+
+def test_a_large_margin_makes_a_steadier_worse_set(X):
+    options = {"kernel": Gaussian(2.0), "second_look": 0, "random_state": 0}
+    free, steady = (ProtoSwap(12, margin=margin, **options).fit(X) for margin in (0.0, 0.05))
+    assert steady.objective_ < free.objective_
+    assert steady.prototype_indices_.max() < free.prototype_indices_.max()
+
+
+def test_more_passes_need_stored_data(X):
+    with pytest.raises(ParameterError, match=r"passes=2 needs stored data.* use fit, or passes=1"):
+        ProtoSwap(passes=2).partial_fit(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("margin", -0.1, "a number from 0 to below 1"),
+        ("margin", "much", "a number from 0 to below 1"),
+        ("second_look", -1, "a whole number of at least 0"),
+        ("passes", 0, "a whole number of at least 1"),
+    ],
+)
+def test_parameters_are_checked(X, name, value, words):
+    with pytest.raises(ParameterError, match=f"{name} must be {words}"):
+        ProtoSwap(**{name: value}).fit(X)
