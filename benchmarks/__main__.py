@@ -1,4 +1,4 @@
-"""``make bench``: the three selectors on the paper's data, against one exact mean pass and against their literal twins.
+"""``make bench``: the streaming selectors on the paper's data, against an exact mean pass and their literal twins.
 
 Each line is measured in a process of its own, so that peak memory is its own. Seconds are without the mean: a
 selector's total less what it spent in `FixedMean.at`; the mean pass is what it spent there, block by block, and "to
@@ -18,11 +18,11 @@ import scipy
 
 import protosieve
 from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb
-from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
 
-SELECTORS = {"ProtoBasic": ProtoBasic, "ProtoStream": ProtoStream, "Streak": Streak}
+SELECTORS = {"ProtoBasic": ProtoBasic, "ProtoStream": ProtoStream, "SieveStreaming": SieveStreaming, "Streak": Streak}
 SIZES = {"mnist": 750, "letters": 500}
 KERNEL = Gaussian(width=5.0)
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from protosieve import ProtoBasic, ProtoStream, ProtoSwap, Streak
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
 
 # The same examples on every machine: a red run can be repeated. HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, Streak)
+SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 
 
 @pytest.fixture(params=SELECTORS, ids=lambda cls: cls.__name__)

@@ -147,6 +147,45 @@ def protostream(K, mu, m, epsilon):
     return _best(K, mu, run, [s for s in sets.values() if s], singles, single_margin)
 
 
+def sievestreaming(K, mu, m, epsilon):
+    """Sieve-streaming on equal weights of 1/m, the value of every set computed afresh; no set takes a loss.
+
+    Marginal values are differences of numbers as large as ``mu_j / m``: margins are shares of that.
+    """
+    run, sets, singles = Run(), {}, []
+
+    def worth(members):
+        return float(mu[members].sum() / m - K[np.ix_(members, members)].sum() / (2 * m**2))
+
+    best = -math.inf
+    for j in range(len(mu)):
+        if mu[j] <= 0:
+            continue
+        if worth([j]) >= best:
+            best = worth([j])
+            singles.append(j)
+        if best <= 0:
+            continue
+        for level in _thresholds(best, 2 * m * best, epsilon):
+            members = sets.setdefault(level, [])
+            if len(members) >= m:
+                continue
+            tau, gain = (1 + epsilon) ** level, worth([*members, j]) - worth(members)
+            least = max(0.0, (tau / 2 - worth(members)) / (m - len(members)))
+            run.margin = min(run.margin, abs(gain - least) * m / mu[j])
+            if gain >= least:
+                members.append(j)
+    candidates = [[j] for j in reversed(singles)] + [s for s in sets.values() if s]
+    winner = max(candidates, key=worth, default=[])
+    for other in candidates:
+        if sorted(other) != sorted(winner):
+            run.compare(worth(winner), worth(other))
+    run.chosen = sorted(winner)
+    run.weights = np.full(len(winner), 1 / m)
+    run.objective = worth(run.chosen)
+    return run
+
+
 def streak(K, mu, m, epsilon):
     """Streak with a fresh program for every row and threshold."""
     run, sets, values = Run(), {}, {}
@@ -210,3 +249,19 @@ def protoswap(K, mu, m):
         return run.finish(K, mu, members)
     basic.margin = min(basic.margin, run.margin)
     return basic
+
+
+def criticisms(K, strength, candidates, n, diversity):
+    """Greedy ``sum strength + diversity log det K``, every determinant anew; and the smallest lead of a choice."""
+    chosen, margin = [], math.inf
+
+    def worth(members):
+        volume = np.linalg.slogdet(K[np.ix_(members, members)])[1] if diversity else 0.0
+        return strength[members].sum() + diversity * volume
+
+    for _ in range(n):
+        ranked = sorted((j for j in candidates if j not in chosen), key=lambda j: -worth([*chosen, j]))
+        if len(ranked) > 1:
+            margin = min(margin, worth([*chosen, ranked[0]]) - worth([*chosen, ranked[1]]))
+        chosen.append(ranked[0])
+    return chosen, margin

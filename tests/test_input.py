@@ -9,9 +9,21 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import euclidean_distances
 
-from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream, Streak
+from protosieve import (
+    InputError,
+    ParameterError,
+    ProtoBasic,
+    ProtosieveError,
+    ProtosieveWarning,
+    ProtoStream,
+    ProtoSwap,
+    SieveStreaming,
+    Streak,
+)
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
+
+weighing_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, Streak])
 
 
 def fingerprint(selector):
@@ -160,6 +172,7 @@ def test_numpy_numbers_are_numbers(selector, X):
     assert len(typed.weights_) == len(plain.weights_)
 
 
+@weighing_selector
 def test_rows_far_from_the_target_are_no_error_until_asked(selector, X):
     """Similarities of 1e-200 have squares that are zero."""
     kernel = Gaussian(1.0)
@@ -171,6 +184,24 @@ def test_rows_far_from_the_target_are_no_error_until_asked(selector, X):
     assert fed.result_.residual < 0.9
     with pytest.raises(InputError, match="too far from the target for this width: choose a larger one"):
         selector(4, kernel=kernel).fit(X, target=X + 1000)
+
+
+def test_where_no_row_is_worth_an_equal_weight_the_least_bad_is_kept(X):
+    kernel = Gaussian(1.0)
+    fed = SieveStreaming(4, kernel=kernel, block_size=32).partial_fit(X, target=X + 14)
+    assert fed.weights_.tolist() == [0.25]
+    assert fed.result_.residual > 1  # worse than nothing: 1/4 of a row that is like nothing in the target
+    fed.partial_fit(X + 14)
+    assert fed.prototype_indices_[0] >= 300
+    with pytest.raises(InputError, match="too far from the target for this width: choose a larger one"):
+        SieveStreaming(4, kernel=kernel).fit(X, target=X + 1000)
+
+
+def test_the_remedy_for_few_equal_weights_is_another(X):
+    with pytest.warns(
+        ProtosieveWarning, match=r"SieveStreaming kept \d+ of n_prototypes=10: .* a wider kernel or a larger"
+    ):
+        SieveStreaming(10, kernel=Gaussian(0.3)).fit(X)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1e-320), Gaussian()])
@@ -282,6 +313,7 @@ def test_more_prototypes_than_rows_keeps_the_useful_ones_with_a_warning(selector
     assert 1 <= len(fitted.weights_) <= 20
 
 
+@weighing_selector
 def test_constant_rows_are_one_prototype_that_stands_for_all(selector):
     fitted = selector(5, kernel=Gaussian(1.0)).fit(np.full((40, 3), 2.5))
     assert fitted.weights_.sum() == pytest.approx(1.0)
@@ -291,6 +323,16 @@ def test_constant_rows_are_one_prototype_that_stands_for_all(selector):
         selector(5).fit(np.full((40, 3), 2.5))
 
 
+def test_with_equal_weights_constant_rows_are_m_prototypes_that_stand_for_all():
+    rows = np.full((40, 3), 2.5)
+    fitted = SieveStreaming(5, kernel=Gaussian(1.0)).fit(rows)
+    assert fitted.weights_.tolist() == [0.2] * 5
+    assert fitted.mmd_ == pytest.approx(0.0, abs=1e-7)
+    with pytest.warns(ProtosieveWarning, match="has 1 rows"):
+        assert SieveStreaming(5).fit(rows[:1]).weights_.tolist() == [0.2]
+
+
+@weighing_selector
 def test_one_row_is_its_own_prototype(selector):
     with pytest.warns(ProtosieveWarning, match="has 1 rows"):
         fitted = selector(5).fit(np.array([[1.0, 2.0]]))
@@ -319,7 +361,7 @@ def test_parameters_are_checked_when_work_starts(selector, X, options, match):
 
 
 @pytest.mark.parametrize("epsilon", [0, 1, -0.5, 2, float("nan"), "0.4", 1e-17])
-@pytest.mark.parametrize("selector", [ProtoStream, Streak])
+@pytest.mark.parametrize("selector", [ProtoStream, SieveStreaming, Streak])
 def test_epsilon_lies_between_zero_and_one(selector, X, epsilon):
     with pytest.raises(ParameterError, match="epsilon must be a number between 0 and 1, both excluded"):
         selector(epsilon=epsilon).fit(X)

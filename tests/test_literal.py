@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 import oracles
 from problems import generic_problems, make_problem
-from protosieve import ProtoBasic, ProtoStream, ProtoSwap, Streak
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Polynomial
 
 CASES = 300
@@ -45,9 +45,10 @@ each_pair = pytest.mark.parametrize(
         (ProtoBasic, oracles.protobasic),
         (ProtoStream, oracles.protostream),
         (ProtoSwap, oracles.protoswap),
+        (SieveStreaming, oracles.sievestreaming),
         (Streak, oracles.streak),
     ],
-    ids=["ProtoBasic", "ProtoStream", "ProtoSwap", "Streak"],
+    ids=["ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak"],
 )
 
 
@@ -84,8 +85,10 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     compare()
     print(f"\n{selector.__name__}: {count}")  # noqa: T201  (the evidence: pytest -s shows it)
     assert count["compared"] >= 200
-    # ProtoSwap compares values, not gradients: gains of less than 1e-10 of the value are no rare thing
-    assert count["aside"] <= (0.08 if selector is ProtoSwap else 0.02) * CASES, count
+    # ProtoSwap compares values, not gradients: gains of less than 1e-10 of the value are no rare thing; and with equal
+    # weights the answer is often a single row, which ties with its copy
+    limit = {ProtoSwap: 0.08, SieveStreaming: 0.03}.get(selector, 0.02)
+    assert count["aside"] <= limit * CASES, count
     assert count["weights"] > 0.8 * count["compared"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 import protosieve
-from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
 from protosieve.kernels import Gaussian
 from protosieve.means import ReservoirMean
 
@@ -72,7 +72,7 @@ def test_it_says_how_it_was_made(result, selector):
     assert f"{len(result)} of 300 rows by {selector.__name__}" in repr(result)
 
 
-@pytest.mark.parametrize("selector", [ProtoStream, Streak])
+@pytest.mark.parametrize("selector", [ProtoStream, SieveStreaming, Streak])
 def test_the_trace_follows_the_objective_in_fixed_memory(selector):
     rows = np.random.default_rng(0).normal(size=(3000, 2))
     trace = selector(5, kernel=Gaussian(1.0), block_size=4).fit(rows).result_.trace

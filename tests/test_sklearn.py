@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
 from protosieve.kernels import Gaussian
 
 # Checks of scikit-learn that a selector does not pass, each with the reason. There are none.
@@ -17,7 +17,8 @@ EXPECTED_FAILURES: dict[str, str] = {}
 
 @pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 @parametrize_with_checks(
-    [ProtoBasic(), ProtoStream(), Streak()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    [ProtoBasic(), ProtoStream(), SieveStreaming(), Streak()],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -9,8 +9,9 @@ import protosieve
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtoSwap",
-        "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
+        "Certificate", "Comparison", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream",
+        "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak",
+        "Trace", "compare", "criticisms", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
@@ -19,7 +20,9 @@ SURFACE = {
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
     ],
     "protosieve.objectives": ["Block", "KernelMean"],
-    "protosieve.weights": ["ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"],
+    "protosieve.weights": [
+        "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky",
+    ],
     "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
 }  # fmt: skip
 
@@ -37,7 +40,8 @@ def test_everything_public_is_documented(module):
 
 
 def test_the_selectors_say_their_cost_and_source():
-    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.ProtoSwap, protosieve.Streak):
+    names = ("ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak")
+    for selector in (getattr(protosieve, name) for name in names):
         for word in ("Parameters", "Notes", "References", "Examples", "O("):
             assert word in inspect.getdoc(selector)
 

@@ -10,12 +10,16 @@ True
 
 from importlib.metadata import version
 
+from protosieve._compare import Comparison, compare
+from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, Streak, load
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
+    "Comparison",
+    "Criticisms",
     "InputError",
     "ParameterError",
     "ProtoBasic",
@@ -24,9 +28,12 @@ __all__ = [
     "ProtosieveError",
     "ProtosieveWarning",
     "Prototypes",
+    "SieveStreaming",
     "StateFileError",
     "Streak",
     "Trace",
+    "compare",
+    "criticisms",
     "load",
 ]
 

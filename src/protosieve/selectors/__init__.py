@@ -5,6 +5,7 @@ from protosieve.selectors._files import load
 from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap
+from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 
-__all__ = ["ProtoBasic", "ProtoStream", "ProtoSwap", "Streak", "StreamSelector", "load"]
+__all__ = ["ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "StreamSelector", "load"]

@@ -278,8 +278,19 @@ class StreamSelector(Selector):
         stream.is_target = stream.is_target and isinstance(mean, FixedMean) and mean.rows is stream.target
         stream.target = None  # the mean has what it needs of it
 
+    def _known_objective(self) -> KernelMean:
+        check_is_fitted(self)
+        with one_thread():
+            return self._caught_up().running
+
     def _finish(self) -> Prototypes:
-        """The result as of now: the waiting rows judged, the newest mean, weights solved in float64; on a copy."""
+        """The result as of now, weights solved in float64; on a copy."""
+        stream = self._caught_up()
+        chosen = self._choose(stream.progress, stream.running)
+        return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder)
+
+    def _caught_up(self) -> Stream:
+        """A copy of the stream: the waiting rows judged, by the newest mean."""
         stream = copy.deepcopy(self._stream)
         self._judge_pending(stream)
         objective = stream.running
@@ -287,7 +298,7 @@ class StreamSelector(Selector):
             objective.mean.norm = stream.norm
         if objective.mean.refresh():
             self._refresh(stream.progress, objective)
-        return self._prototypes(objective, self._choose(stream.progress, objective), stream.n_judged, stream.recorder)
+        return stream
 
     def _check_unchanged(self) -> None:
         """A stream lives with the parameters it began with."""

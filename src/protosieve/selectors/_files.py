@@ -9,13 +9,14 @@ from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap
+from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved
 
 __all__ = ["load"]
 
 _SELECTORS: dict[str, type[StreamSelector]] = {
-    cls.__name__: cls for cls in (ProtoBasic, ProtoStream, ProtoSwap, Streak)
+    cls.__name__: cls for cls in (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 }
 
 

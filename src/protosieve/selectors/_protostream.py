@@ -8,7 +8,7 @@ import numpy as np
 from protosieve._typing import Float64
 from protosieve.means import Mean
 from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion
+from protosieve.selectors._views import BlockView, Criterion, Program
 
 __all__ = ["ProtoStream"]
 
@@ -21,6 +21,7 @@ class _ByGradient(Criterion):
 
     def __init__(self, view: BlockView, threshold: float) -> None:
         self._view, self._threshold = view, threshold
+        self._program = Program(view)
 
     def first(self, start: int) -> int | None:
         view = self._view
@@ -28,12 +29,12 @@ class _ByGradient(Criterion):
         j = start + int(passing.argmax())
         if not passing[j - start]:
             return None
-        if not view.projected(j):
-            view.expect(start + np.flatnonzero(passing)[:_TOGETHER])
+        if not self._program.projected(j):
+            self._program.expect(start + np.flatnonzero(passing)[:_TOGETHER])
         return j
 
-    def taken(self, j: int) -> None:
-        pass
+    def take(self, j: int) -> None:
+        self._program.admit(j)
 
 
 class ProtoStream(ThresholdSelector):
@@ -116,10 +117,10 @@ class ProtoStream(ThresholdSelector):
         self.verbose = verbose
 
     def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
-        return mu
+        return np.where(mu > 0, mu, -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
-        rho = max(peak, 0.0) ** 2
+        rho = peak**2
         return rho / (2 * self.n_prototypes), rho * self.n_prototypes / 2
 
     def _criterion(self, view: BlockView, tau: float) -> Criterion:

@@ -46,6 +46,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
 
+    _keeps_more: ClassVar[str] = (  # the remedy where far fewer rows were kept than asked for
+        "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more"
+    )
+
     n_prototypes: int
     kernel: Any
     mean: Mean | None
@@ -132,6 +136,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     # -- the result
 
+    def _known_objective(self) -> KernelMean | None:
+        """What the result was judged by, where a fitted selector keeps it."""
+        return None
+
     def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
         """The weights of the chosen rows, and ``l`` there; by default the best non-negative ones."""
         qp = NonNegativeQP.from_gram(gram, mu, start)
@@ -148,7 +156,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             warnings.warn(
                 f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
                 f"{objective.kernel!r} no other of {n_seen} rows adds enough to what these say. "
-                "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more",
+                f"{self._keeps_more}",
                 ProtosieveWarning,
                 stacklevel=5,
             )

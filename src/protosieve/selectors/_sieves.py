@@ -1,14 +1,15 @@
 """The sets of a threshold selector, and the rows they share."""
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from protosieve._state import storable
-from protosieve._typing import Indices
+from protosieve._typing import Float64, Indices
 from protosieve.selectors._pool import Pool
-from protosieve.weights import NonNegativeQP
+from protosieve.weights import EqualWeights, NonNegativeQP
 
 __all__ = ["Sieve", "Sieves", "slots_of"]
 
@@ -16,11 +17,11 @@ __all__ = ["Sieve", "Sieves", "slots_of"]
 @storable
 @dataclass
 class Sieve:
-    """The set of one threshold: pool slots and their weights."""
+    """The set of one threshold: pool slots and their weights, solved or equal."""
 
     level: int
     members: list[int]
-    qp: NonNegativeQP
+    qp: NonNegativeQP | EqualWeights
     _shared: bool = field(default=False, init=False)  # another copy looks at the same ``qp``
 
     def __deepcopy__(self, memo: object) -> "Sieve":
@@ -29,15 +30,23 @@ class Sieve:
         self._shared = twin._shared = True
         return twin
 
-    def own(self) -> NonNegativeQP:
+    def own(self) -> NonNegativeQP | EqualWeights:
         """The weights, to be changed."""
         if self._shared:
-            self.qp, self._shared = self.qp.copy(room=len(self.qp.gram) - self.qp.size), False
+            self.qp, self._shared = self.qp.twin(), False
         return self.qp
 
     def seal(self) -> None:
         """No member will come or go any more."""
         self.qp, self._shared = self.qp.sealed(), False
+
+    def renew(self, mu: Float64, gram: Callable[[], Float64]) -> None:
+        """The members' means have changed. Weights that were solved and sealed need the Gram matrix once more."""
+        if isinstance(self.qp, NonNegativeQP) and self.qp.is_sealed:
+            self.qp = NonNegativeQP.from_gram(gram(), mu, self.qp.weights, self.qp.noise)
+            self.seal()
+        else:
+            self.own().renew(mu)
 
     @property
     def value(self) -> float:
@@ -55,7 +64,7 @@ class Sieves:
 
     pool: Pool
     sets: list[Sieve]  # by rising level
-    peak: float = 0.0  # the largest singleton score so far
+    peak: float = -math.inf  # the largest singleton score so far
     single: Sieve | None = None
     closed: Sieve | None = None
 
@@ -67,7 +76,7 @@ class Sieves:
                 yield other
 
     def close(self, sieve: Sieve) -> None:
-        if self.closed is None or sieve.value > self.closed.value:
+        if sieve.members and (self.closed is None or sieve.value > self.closed.value):
             sieve.seal()
             self.closed = sieve
 

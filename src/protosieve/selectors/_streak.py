@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from protosieve._typing import Float64, Indices
 from protosieve.means import Mean
 from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion
+from protosieve.selectors._views import BlockView, Criterion, Program
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]
@@ -34,6 +34,7 @@ class _ByGain(Criterion):
 
     def __init__(self, view: BlockView, threshold: float) -> None:
         self._view, self._threshold = view, threshold
+        self._program = Program(view)
         self._left = view.block.diagonal.copy()
         self._C: Float64 | None = None
         self._lines = 0
@@ -51,11 +52,11 @@ class _ByGain(Criterion):
         return None
 
     def _first_of(self, rows: Indices) -> int | None:
-        view, block = self._view, self._view.block
-        verdicts = view.project(rows).gains_reach(self._threshold, block.diagonal[rows], block.mu[rows])
+        program, block = self._program, self._view.block
+        verdicts = program.project(rows).gains_reach(self._threshold, block.diagonal[rows], block.mu[rows])
         for i in np.flatnonzero(verdicts >= 0):
             j = int(rows[i])
-            if verdicts[i] == 1 or view.sieve.qp.gain(*view.look(j)) >= self._threshold:
+            if verdicts[i] == 1 or program.qp.gain(*program.look(j)) >= self._threshold:
                 return j
         return None
 
@@ -66,15 +67,15 @@ class _ByGain(Criterion):
         g = np.maximum(view.gradient[rows], 0.0)
         if self._C is None and g.any():
             self._project()
-        left = np.maximum(self._left[rows], view.sieve.qp.noise * view.block.diagonal[rows])
+        left = np.maximum(self._left[rows], self._program.qp.noise * view.block.diagonal[rows])
         return np.asarray(g * g * (0.5 * (1 + _SLACK)) / np.where(left > 0, left, np.inf))
 
     def _project(self) -> None:
-        view, qp = self._view, self._view.sieve.qp
+        view, qp = self._view, self._program.qp
         self._C = np.empty((qp.size + view.stop - view.start, len(view.block)))
         if qp.size:
             C = self._C[: qp.size]
-            K = view.similarities.astype(np.float64)
+            K = self._program.similarities.astype(np.float64)
             if qp.n_inside == qp.size:
                 qp.coordinates(K, out=C)
             else:
@@ -83,16 +84,17 @@ class _ByGain(Criterion):
             self._left -= np.einsum("ij,ij->j", C, C)
         self._lines = qp.size
 
-    def taken(self, j: int) -> None:
+    def take(self, j: int) -> None:
         """One more line of C: what row j has that no member had, and how much of it each row behind has."""
         view = self._view
-        if self._left[j] <= 10 * view.sieve.qp.noise * view.block.diagonal[j]:
+        self._program.admit(j)
+        if self._left[j] <= 10 * self._program.qp.noise * view.block.diagonal[j]:
             return  # nothing but rounding is left of it
         assert self._C is not None
         behind = slice(j + 1, view.stop)
         C = self._C[: self._lines]
         new = self._C[self._lines, behind]
-        np.subtract(view.similarities[-1, behind], C[:, j] @ C[:, behind], out=new)
+        np.subtract(self._program.similarities[-1, behind], C[:, j] @ C[:, behind], out=new)
         new /= np.sqrt(self._left[j])
         self._left[behind] -= new * new
         self._lines += 1
@@ -169,7 +171,8 @@ class Streak(ThresholdSelector):
 
     def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
         # the root of the value mu^2 / (2 k_jj), which itself may be too small a number
-        return np.asarray(np.maximum(mu, 0.0) / np.sqrt(2 * np.where(diagonal > 0, diagonal, np.inf)))
+        scores = np.maximum(mu, 0.0) / np.sqrt(2 * np.where(diagonal > 0, diagonal, np.inf))
+        return np.where(scores > 0, scores, -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         m, v = self.n_prototypes, peak**2

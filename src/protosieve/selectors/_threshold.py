@@ -1,4 +1,4 @@
-"""Sieves: a set of rows per threshold, the machinery ProtoStream and Streak share.
+"""Sieves: a set of rows per threshold, the machinery ProtoStream, Streak and SieveStreaming share.
 
 Thresholds are ``(1 + epsilon)^level`` for whole levels, one grid for all time. Which levels are open follows from the
 best single row so far; as better ones arrive the window moves up, sets below it are closed and new ones start empty.
@@ -9,6 +9,7 @@ closes are not its own, among the others it takes the first that passes, solves,
 
 import math
 from abc import abstractmethod
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from protosieve.selectors._pool import Pool
 from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.selectors._sieves import Sieve, Sieves
 from protosieve.selectors._views import BlockView, Criterion, Similarities
-from protosieve.weights import NonNegativeQP
+from protosieve.weights import EqualWeights, NonNegativeQP
 
 __all__ = ["ThresholdSelector"]
 
@@ -36,7 +37,7 @@ class ThresholdSelector(StreamSelector):
 
     @abstractmethod
     def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
-        """How good rows are on their own; only positive ones count."""
+        """How good rows are on their own; ``-inf`` for one that can never help. Thresholds wait for a positive one."""
 
     @abstractmethod
     def _window(self, peak: float) -> tuple[float, float]:
@@ -53,11 +54,10 @@ class ThresholdSelector(StreamSelector):
         scores = self._singleton_scores(block.mu, block.diagonal)
         spans = self._move_window(progress, scores)
         at_work = [s for s in progress.sets if s.qp.size < self.n_prototypes and s.level in spans]
-        near = Similarities(progress.pool, objective, block, at_work)
+        near = Similarities(progress.pool, objective, block, at_work, self.n_prototypes)
         gradients = near.gradients(at_work)
-        scratch = np.empty((self.n_prototypes, len(block)), block.rows.dtype)
         for sieve, gradient in zip(at_work, gradients, strict=True):
-            view = BlockView(sieve, block, near, gradient, scratch, spans[sieve.level])
+            view = BlockView(sieve, block, near, gradient, *spans[sieve.level])
             self._fill(view, self._criterion(view, (1 + self.epsilon) ** sieve.level))
             if sieve.qp.size == self.n_prototypes:
                 sieve.seal()
@@ -72,8 +72,7 @@ class ThresholdSelector(StreamSelector):
             j = criterion.first(start)
             if j is None:
                 return
-            view.admit(j)
-            criterion.taken(j)
+            criterion.take(j)
             start = j + 1
 
     def _move_window(self, progress: Sieves, scores: Float64) -> dict[int, tuple[int, int]]:
@@ -82,7 +81,7 @@ class ThresholdSelector(StreamSelector):
         Returns for each level the rows of the block it is open for: from ``start`` to before ``stop``.
         """
         peaks = np.maximum.accumulate(np.maximum(scores, progress.peak))
-        changes = np.flatnonzero(np.diff(peaks, prepend=-1.0))  # the peaks' first rows; few, and none in most blocks
+        changes = np.array([0, *_rises(peaks, float(peaks[0]))])  # each peak's first row; few, and one in most blocks
         levels = [self._levels(float(peaks[row])) for row in changes]
         spans: dict[int, tuple[int, int]] = {}
         ends = [*changes[1:].tolist(), len(scores)]
@@ -90,13 +89,13 @@ class ThresholdSelector(StreamSelector):
             for level in range(low, high + 1):
                 spans[level] = (spans.get(level, (row, row))[0], end)
         known = {sieve.level for sieve in progress.sets}
-        progress.sets += [Sieve(level, [], self._empty_qp(progress)) for level in spans if level not in known]
+        progress.sets += [Sieve(level, [], self._weights(progress)) for level in spans if level not in known]
         progress.sets.sort(key=lambda sieve: sieve.level)
         return spans
 
     def _levels(self, peak: float) -> tuple[int, int]:
         """The lowest and highest whole level whose threshold lies in the window; high < low where none does."""
-        low, high = map(float, self._window(peak))
+        low, high = map(float, self._window(max(peak, 0.0)))
         if low <= 0:  # nothing similar to the target so far, or so little that its square is zero
             return 0, -1
         base = 1 + float(self.epsilon)
@@ -112,11 +111,10 @@ class ThresholdSelector(StreamSelector):
         Where the diagonal is not constant a row with a smaller score may have been worth more: it stays a candidate.
         """
         peaks = np.maximum.accumulate(np.maximum(scores, progress.peak))
-        rises = np.flatnonzero(np.diff(peaks, prepend=progress.peak)).tolist()
         last = len(scores) - 1 - int(scores[::-1].argmax())
-        if scores[last] <= 0 or scores[last] < progress.peak:
+        if scores[last] == -math.inf or scores[last] < progress.peak:
             return
-        for j in [*rises, last]:
+        for j in [*_rises(peaks, progress.peak), last]:
             before, progress.single = progress.single, self._single(progress, near.newcomer(j)[0])
             if before is not None and before.value > progress.single.value:
                 progress.close(before)
@@ -124,7 +122,7 @@ class ThresholdSelector(StreamSelector):
 
     def _single(self, progress: Sieves, slot: int) -> Sieve:
         """The set of one row of the pool."""
-        qp = self._empty_qp(progress)
+        qp = self._weights(progress)
         qp.append(np.zeros(0), progress.pool.diagonal[slot], progress.pool.mu[slot])
         return Sieve(0, [slot], qp)
 
@@ -135,20 +133,15 @@ class ThresholdSelector(StreamSelector):
                 progress.close(sieve)
         progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
-    def _empty_qp(self, progress: Sieves) -> NonNegativeQP:
+    def _weights(self, progress: Sieves) -> NonNegativeQP | EqualWeights:
+        """The weights of a set that has yet no members; by default the best non-negative ones."""
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
 
     def _refresh(self, progress: Sieves, objective: KernelMean) -> None:
         pool = progress.pool
         pool.mu[: pool.size] = objective.mean.at(objective.kernel.prepare(pool.rows[: pool.size]))
         for sieve in progress.all():
-            mu = pool.mu[sieve.members]
-            if not sieve.qp.is_sealed:
-                sieve.own().renew(mu)
-                continue
-            gram = objective.gram(pool.rows[sieve.members])
-            sieve.qp = NonNegativeQP.from_gram(gram, mu, sieve.qp.weights, sieve.qp.noise)
-            sieve.seal()
+            sieve.renew(pool.mu[sieve.members], partial(objective.gram, pool.rows[sieve.members]))
         self._choose_single_again(progress)
 
     def _choose_single_again(self, progress: Sieves) -> None:
@@ -158,8 +151,8 @@ class ThresholdSelector(StreamSelector):
             return
         scores = self._singleton_scores(pool.mu[: pool.size], pool.diagonal[: pool.size])
         slot = int(scores.argmax())
-        progress.peak = max(float(scores[slot]), 0.0)
-        progress.single = self._single(progress, slot) if progress.peak > 0 else None
+        progress.peak = float(scores[slot])
+        progress.single = self._single(progress, slot) if progress.peak > -math.inf else None
         self._close_outside(progress)
 
     def _value(self, progress: Sieves) -> float:
@@ -170,3 +163,8 @@ class ThresholdSelector(StreamSelector):
             return Selection(progress.pool.indices[:0], progress.pool.rows[:0], np.zeros(0))
         best = max((sieve for sieve in progress.all() if sieve.members), key=lambda sieve: sieve.value)
         return Selection(progress.pool.indices[best.members], progress.pool.rows[best.members], best.qp.weights.copy())
+
+
+def _rises(peaks: Float64, before: float) -> list[int]:
+    """The rows where a running maximum rises."""
+    return np.flatnonzero(peaks != np.concatenate([[before], peaks[:-1]])).tolist()

@@ -1,8 +1,9 @@
 """Weights: pure linear algebra on Gram matrices; knows no kernel and no rows."""
 
+from protosieve.weights._equal import EqualWeights
 from protosieve.weights._exchange import ExchangeSet
 from protosieve.weights._matrices import definite_cholesky
 from protosieve.weights._nonnegative import NonNegativeQP, Projection
 from protosieve.weights._projections import Projections
 
-__all__ = ["ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"]
+__all__ = ["EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"]

@@ -219,6 +219,10 @@ class NonNegativeQP:
         rows = widened(self.rows[:, :q], q + room)
         return replace(self, gram=gram, columns=columns, mu=mu, w=w, basis=basis, u=u, rows=rows)
 
+    def twin(self) -> "NonNegativeQP":
+        """A copy with the space that this one has."""
+        return self.copy(room=len(self.gram) - self.size)
+
     def sealed(self) -> "NonNegativeQP":
         """The same without what only changes need: weights, means and value in O(q) memory."""
         mu, w = (vector[: self.size].copy() for vector in (self.mu, self.w))

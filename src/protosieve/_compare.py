@@ -1,0 +1,452 @@
+"""Several methods on one data set: what each of them costs, and what it is worth by one measure."""
+
+import gc
+import hashlib
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from protosieve._blas import one_thread
+from protosieve._prototypes import Certificate
+from protosieve._typing import Array, Float64
+from protosieve.errors import InputError, ParameterError
+from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
+from protosieve.means import ExactMean, FixedMean, Mean, MeanState, ReservoirMean
+from protosieve.objectives import KernelMean
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors._rules import whole_number
+from protosieve.selectors._selector import Selector, generator
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["Comparison", "compare"]
+
+_SELECTORS: dict[str, Callable[..., Selector]] = {
+    "basic": ProtoBasic,
+    "sieve": SieveStreaming,
+    "streak": Streak,
+    "stream": ProtoStream,
+    "swap": ProtoSwap,
+}
+_RANDOM = "random"
+
+_BLOCK = 512  # the selectors' own default: blocks of the same rows have their mu computed once
+_EXACT = 16_384  # target rows up to which the mean is exact, and the size of the sample beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A table with a line per method; print it, or take ``rows``, ``columns`` or ``table["residual"]``.
+
+    Attributes
+    ----------
+    columns : dict of arrays
+        ``method``; ``kept``, the rows chosen; their ``residual``, ``mmd`` and ``objective`` at the best non-negative
+        weights; ``own_residual`` and ``own_objective`` at the weights the method gave them; ``seconds`` and
+        ``seconds_with_mean``; ``peak_mb``, where memory was measured.
+    title : str
+        The data, the kernel and the mean, in a line.
+    mean_seconds : float
+        The one pass that computed ``mu`` of every row.
+    kernel : Kernel
+        With its width as a number.
+    """
+
+    columns: dict[str, Any] = field(repr=False)
+    title: str
+    mean_seconds: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        for column in self.columns.values():
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.columns["method"])
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as a list of dicts of plain values, one per method."""
+        lines = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        return [dict(zip(self.columns, line, strict=True)) for line in lines]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in cells
+        ]
+        return "\n".join([self.title, *lines])
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        head, *lines = ([cell.replace("|", r"\|") for cell in line] for line in self._cells())
+        rule = ["---", *("---:" for _ in head[1:])]
+        return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+
+    def to_pandas(self) -> Any:
+        """The table as a ``pandas.DataFrame``; needs pandas, which protosieve itself does not."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas, which is not installed: pip install pandas, or use .rows or .columns"
+            ) from error
+        return pandas.DataFrame({name: column.copy() for name, column in self.columns.items()})
+
+    def _cells(self) -> list[list[str]]:
+        body = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()] for row in self.rows]
+        return [list(self.columns), *body]
+
+
+def compare(
+    X: Any,
+    n_prototypes: int = 10,
+    methods: Sequence[str | Selector] | None = None,
+    *,
+    target: Any = None,
+    kernel: Any = None,
+    mean: Mean | None = None,
+    random_state: Any = 0,
+    draws: int = 10,
+    memory: bool = False,
+) -> Comparison:
+    """Run several methods on one data set and score them by one measure.
+
+    However a method weighs its rows, by whatever mean or kernel it chose them: they get the best non-negative weights
+    under one kernel and one mean, and the residual there is comparable. What the method's own weights are worth is
+    beside it, which for equal weights (`SieveStreaming`) is less. The line to beat is ``"random"``: random rows with
+    the best weights, the mean of every figure over ``draws`` draws. It is surprisingly good.
+
+    *Seconds* are those of ``fit``, in one run, one BLAS thread. The pass that computes ``mu`` of every row is the same
+    for all, so it is run once and shared: ``seconds`` are without the mean, ``seconds_with_mean`` with the time of
+    that pass (for random rows, which need none, with their own ``mu``). A selector that brings a kernel or mean of its
+    own computes what it needs; both columns are then its whole time. One run on a busy machine is a rough figure.
+
+    *Memory*, with ``memory=True``, is the peak of what ``fit`` allocates beyond ``X`` and the shared mean, traced in a
+    second run, since tracing slows Python down. It counts what Python and NumPy allocate,
+    which is all but the BLAS library's own few MB; it does not count what the operating system adds. ``fit(X)`` keeps
+    a copy of its target, ``X`` itself by default, so that is in it; ``partial_fit`` without a target does without.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, d)
+    n_prototypes : int, default 10
+        Rows each method may keep.
+    methods : list of names and selectors, optional
+        Names: ``"basic"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``; by default all. A
+        selector is run as it is, on a clone; where its kernel, mean or random_state is None it gets the comparison's.
+    target : array of shape (n_target, d), optional
+        The rows to match; by default ``X`` itself.
+    kernel : Kernel or function, default Gaussian(width="median")
+        By which all are scored, and named methods choose.
+    mean : Mean, optional
+        By which all are scored, and named methods choose; by default exact for a target of up to 16,384 rows, else the
+        mean of a uniform sample of so many.
+    random_state : int, NumPy generator or None, default 0
+        Seed of the methods, of the sample and of the random rows.
+    draws : int, default 10
+        Random selections.
+    memory : bool, default False
+        Measure peak memory too, in a second run of each method.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Beside the methods themselves the mean costs O(n n_target d), with a sample O(n d); memory is n numbers, and nothing
+    is n x n.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from protosieve import compare
+    >>> from protosieve.kernels import Gaussian
+    >>> X = load_digits().data
+    >>> table = compare(X, 30, ["basic", "stream", "random"], kernel=Gaussian(20.0))
+    >>> table["method"][table["residual"].argmin()]
+    'stream'
+    >>> table.rows[0]["method"], table.rows[0]["kept"]
+    ('basic', 30)
+    """
+    whole_number(1).check("compare", "n_prototypes", n_prototypes)
+    whole_number(1).check("compare", "draws", draws)
+    if not (mean is None or isinstance(mean, Mean)):
+        raise ParameterError(f"compare: mean must be a mean of protosieve.means or None, got {mean!r}")
+    entrants = _entrants(methods, int(n_prototypes))
+    with one_thread():
+        arena = _Arena.of(X, target, kernel, mean, random_state)
+        lines = []
+        for name, selector in entrants:
+            run = _Draws(arena, int(n_prototypes), int(draws)) if selector is None else _Fit(arena, selector)
+            lines.append({"method": name, **arena.time(run), **(_traced(run) if memory else {})})
+    columns = {name: np.array([line[name] for line in lines]) for name in lines[0]}
+    columns["method"] = columns["method"].astype(object)  # plain text, not NumPy's
+    return Comparison(columns, arena.title(int(n_prototypes)), arena.mean_seconds, arena.objective.kernel)
+
+
+def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[str, Selector | None]]:
+    """Names and selectors; ``None`` stands for random rows."""
+    known = sorted([*_SELECTORS, _RANDOM])
+    wanted = known if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
+    if not wanted:
+        raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out for all")
+    entrants: list[tuple[str, Selector | None]] = []
+    for method in wanted:
+        if isinstance(method, Selector):
+            entrants.append((" ".join(repr(method).split()), clone(method)))
+        elif isinstance(method, str) and method in known:
+            entrants.append((method, None if method == _RANDOM else _SELECTORS[method](m)))
+        else:
+            raise ParameterError(
+                f"compare: methods[{len(entrants)}] is {method!r}, which is no method; "
+                f"the known ones are {', '.join(known)}, or give a selector"
+            )
+    return entrants
+
+
+class _Clock:
+    """Seconds spent in the mean: on rows whose ``mu`` was known, and on others."""
+
+    def __init__(self) -> None:
+        self.known = self.other = 0.0
+
+
+class _SharedMean(Mean):
+    """One mean for all methods: the same target rows, and each block's ``mu`` computed once."""
+
+    def __init__(self, fixed: FixedMean) -> None:
+        self.fixed, self.clock = fixed, _Clock()
+        self.mu: dict[bytes, Float64] = {}
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # a clone of a selector shares it too
+
+    def check(self, target: Array | None) -> None:
+        pass
+
+    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> MeanState:
+        # equal kernels may prepare rows each in its own way, and rows of two ways must not be multiplied
+        one, other = (k.prepare(like[:1]).left for k in (kernel, self.fixed.kernel))
+        same = kernel == self.fixed.kernel and np.array_equal(one, other)
+        return _SharedState(self, self.fixed if same else replace(self.fixed, kernel=kernel, norm=None), same)
+
+
+class _SharedState(MeanState):
+    """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
+
+    def __init__(self, shared: _SharedMean, fixed: FixedMean, same: bool) -> None:
+        self._shared, self._fixed, self._same = shared, fixed, same
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def observe(self, rows: Array) -> None:
+        pass
+
+    def stale(self) -> bool:
+        return False
+
+    def refresh(self) -> bool:
+        return False
+
+    def at(self, points: Points) -> Float64:
+        start, clock = time.perf_counter(), self._shared.clock
+        known = self._shared.mu.get(_digest(points)) if self._same else None
+        if known is not None:
+            clock.known += time.perf_counter() - start
+            return known.copy()
+        mu = self._fixed.at(points)
+        clock.other += time.perf_counter() - start
+        return mu
+
+    def sample_size(self) -> int | None:
+        return self._fixed.sample_size()
+
+    def squared_norm(self, step: int) -> float:
+        return self._fixed.squared_norm(step)
+
+
+def _digest(points: Points) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(points.left).data, digest_size=16).digest()
+
+
+@dataclass(frozen=True)
+class _Arena:
+    """What is the same for all methods: rows, target, kernel, mean, and how a choice of rows is scored."""
+
+    rows: Array
+    target: Array | None
+    shared: _SharedMean
+    objective: KernelMean
+    bound: float
+    mean_seconds: float
+    random_state: Any
+
+    @classmethod
+    def of(cls, X: Any, target: Any, kernel: Any, mean: Mean | None, random_state: Any) -> "_Arena":
+        """Check, learn the kernel's width as a selector would, and compute ``mu`` of every row once."""
+        wish = Gaussian() if kernel is None else as_kernel(kernel)
+        dtype = None if wish.nonnegative else np.float64
+        rows = as_rows(X, "X", dtype=dtype)
+        if not len(rows):
+            raise InputError(NO_ROWS.format(rows.shape))
+        given = _target(target, mean, rows)
+        match = rows if given is None else given
+        if random_state is None:  # one seed for all, whichever
+            random_state = int(np.random.default_rng().integers(2**31))
+        rng = generator(random_state)
+        learnt = wish.resolve(match, rng)
+        if mean is None:
+            mean = ExactMean() if len(match) <= _EXACT else ReservoirMean(_EXACT)
+        state = mean.begin(learnt, match, rows, np.random.default_rng(rng.integers(2**63)))
+        if not isinstance(state, FixedMean):
+            raise ParameterError(f"compare: {mean!r} still changes once its target is known; use ExactMean()")
+        shared = _SharedMean(state)
+        objective = KernelMean(learnt, shared.begin(learnt, None, rows, rng))
+        start = time.perf_counter()
+        _survey(objective, shared, rows)
+        bound = objective.upper_bound(_BLOCK)
+        return cls(rows, given, shared, objective, bound, time.perf_counter() - start, random_state)
+
+    def score(self, rows: Array, weights: Float64 | None) -> dict[str, Any]:
+        """What these rows are worth at the best weights, and at the ones given."""
+        gram, mu = self.objective.exact(rows)
+        best = NonNegativeQP.from_gram(gram, mu)
+        value = best.value
+        own = value if weights is None else float(weights @ mu - weights @ gram @ weights / 2)
+        return {
+            "kept": len(rows),
+            "residual": Certificate(value, self.bound).residual,
+            "mmd": float(np.sqrt(max(0.0, 2 * (self.bound - value)))),
+            "objective": value,
+            "own_residual": Certificate(own, self.bound).residual,
+            "own_objective": own,
+        }
+
+    def time(self, run: "_Fit | _Draws") -> dict[str, Any]:
+        """A line of the table: the scores, and the seconds."""
+        clock = self.shared.clock = _Clock()
+        start = time.perf_counter()
+        run()
+        total = time.perf_counter() - start
+        times = run.times
+        seconds = (total - clock.known - clock.other) / times
+        once = clock.other / times + (self.mean_seconds if clock.known else 0.0)
+        return {**run.scores(), "seconds": seconds, "seconds_with_mean": seconds + once}
+
+    def title(self, m: int) -> str:
+        sample = self.objective.mean.sample_size()
+        how = "exact" if sample is None else f"of a sample of {sample:,} rows"
+        target = "" if self.target is None else f", target of {len(self.target):,} rows"
+        return (
+            f"up to {m:,} of {len(self.rows):,} rows, {self.rows.shape[1]:,} columns{target}; "
+            f"{self.objective.kernel!r}; mean {how}, {self.mean_seconds:.3g} s"
+        )
+
+
+class _Fit:
+    """A selector fitted on the arena's rows."""
+
+    times = 1
+
+    def __init__(self, arena: _Arena, selector: Selector) -> None:
+        self._arena, self._selector = arena, selector
+        own = {name: getattr(selector, name) for name in ("kernel", "mean", "random_state")}
+        lent = {"kernel": arena.objective.kernel, "mean": arena.shared, "random_state": arena.random_state}
+        if own["kernel"] is not None:
+            del lent["mean"]  # it is that of another kernel
+        selector.set_params(**{name: value for name, value in lent.items() if own[name] is None})
+
+    def __call__(self) -> None:
+        fitted = clone(self._selector)
+        fitted.fit(self._arena.rows, target=self._arena.target)
+        self._result = fitted.result_
+
+    def scores(self) -> dict[str, Any]:
+        return self._arena.score(self._result.rows, self._result.weights)
+
+
+class _Draws:
+    """Random rows with the best weights, several times."""
+
+    def __init__(self, arena: _Arena, m: int, draws: int) -> None:
+        self._arena, self._m, self.times = arena, min(m, len(arena.rows)), draws
+
+    def __call__(self) -> None:
+        rng = np.random.default_rng(generator(self._arena.random_state).integers(2**63))
+        chosen = (np.sort(rng.choice(len(self._arena.rows), self._m, replace=False)) for _ in range(self.times))
+        self._scores = [self._arena.score(self._arena.rows[rows], None) for rows in chosen]
+
+    def scores(self) -> dict[str, Any]:
+        means = {name: float(np.mean([score[name] for score in self._scores])) for name in self._scores[0]}
+        return {**means, "kept": self._m}
+
+
+def _survey(objective: KernelMean, shared: _SharedMean, rows: Array) -> None:
+    """``mu`` of every row, and ``|mu|^2`` where the rows are the target."""
+    norm, own = 0.0, shared.fixed.rows is rows
+    for start in range(0, len(rows), _BLOCK):
+        block = objective.block(start, rows[start : start + _BLOCK])
+        shared.mu[_digest(block.points)] = block.mu
+        norm += shared.fixed.share_of_norm(slice(start, start + _BLOCK), block.mu) if own else 0.0
+    if own:
+        shared.fixed.norm = norm
+
+
+def _target(target: Any, mean: Mean | None, rows: Array) -> Array | None:
+    given = None if mean is None else mean.target
+    if given is not None and target is not None:
+        raise InputError(
+            f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
+            f"{np.shape(target)}; give one of them"
+        )
+    target = given if target is None else target
+    if target is None:
+        return None
+    found = as_rows(target, "target", dtype=rows.dtype)
+    if not len(found):
+        raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
+    if found.shape[1] != rows.shape[1]:
+        raise InputError(f"target has {found.shape[1]} columns and X has {rows.shape[1]}; give the same columns")
+    return found
+
+
+def _traced(run: "_Fit | _Draws") -> dict[str, float]:
+    """The peak of what a run allocates, in MB; what it warns of it has said before."""
+    with _tracing(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        run()
+        return {"peak_mb": (tracemalloc.get_traced_memory()[1] - before) / 1e6}
+
+
+@contextmanager
+def _tracing() -> Iterator[None]:
+    """Trace allocations; if somebody does already, they go on."""
+    if tracemalloc.is_tracing():
+        yield
+        return
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,155 @@
+"""SieveStreaming: a set per threshold, equal weights (Badanidiyuru et al. 2014)."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from protosieve._typing import Float64
+from protosieve.means import Mean
+from protosieve.selectors._sieves import Sieves
+from protosieve.selectors._threshold import ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion
+from protosieve.weights import EqualWeights
+
+__all__ = ["SieveStreaming"]
+
+_TOGETHER = 16  # rows that pass and whose similarities are computed in one product
+
+
+class _ByMarginalValue(Criterion):
+    """Rows whose marginal value at equal weights reaches an equal share of what the set still lacks of ``tau / 2``.
+
+    With g the gradient at the set's weights the marginal value ``mu_j / m - K_jj / (2 m^2) - sum_i K_ij / m^2`` is
+    ``(g_j - K_jj / (2 m)) / m``. A row that joins lowers the gradients behind it by its similarities over m.
+    """
+
+    def __init__(self, view: BlockView, tau: float, m: int) -> None:
+        self._view, self._tau, self._m = view, tau, m
+        self._own = view.block.diagonal / (2 * m)
+
+    def first(self, start: int) -> int | None:
+        view = self._view
+        rows = slice(start, view.stop)
+        passing = np.flatnonzero((view.gradient[rows] - self._own[rows]) / self._m >= self._least())
+        if not len(passing):
+            return None
+        view.near.expect((start + passing[:_TOGETHER]).tolist())
+        return start + int(passing[0])
+
+    def _least(self) -> float:
+        sieve = self._view.sieve
+        return max(0.0, (self._tau / 2 - sieve.value) / (self._m - len(sieve.members)))
+
+    def take(self, j: int) -> None:
+        view, block = self._view, self._view.block
+        slot, line = view.near.newcomer(j)
+        weights = view.sieve.own()
+        assert isinstance(weights, EqualWeights)
+        weights.join(self._m * (block.mu[j] - view.gradient[j]), block.diagonal[j], block.mu[j])
+        view.sieve.members.append(slot)
+        rest = slice(j + 1, view.stop)
+        view.gradient[rest] -= line[rest] / self._m
+
+
+class SieveStreaming(ThresholdSelector):
+    """Keep, for each of a grid of thresholds, the rows whose value at *equal* weights passes it; return the best set.
+
+    Every row kept weighs 1/m, with m = ``n_prototypes`` also where fewer rows are kept. A set S is then worth
+
+        F(S) = sum_S mu_j / m - sum_S,S K_ij / (2 m^2)
+
+    which is submodular for kernels that are nowhere negative: what a row adds shrinks as the set grows. With v the best
+    value of a single row so far, thresholds are ``tau = (1 + epsilon)^i`` inside ``[v, 2 m v]``. The set of ``tau``
+    takes row j when it has room and ``F(S + j) - F(S) >= (tau / 2 - F(S)) / (m - |S|)``.
+
+    *The guarantee*: ``1/2 - epsilon`` of the best F of any m rows, in one pass and in any order, where F is also
+    monotone, that is where no row ever lowers it: ``mu_j >= (K_jj / 2 + sum_S K_ij) / m`` for every row j and every set
+    S without it. That holds while the rows of S are, summed up over m, no more similar to j than the target is
+    on average. It does not hold of every data set: copies of one row break it when m of them outweigh its share of the
+    target, and a kernel so narrow that ``mu_j < K_jj / (2 m)`` breaks it at the first row. There the guarantee says
+    nothing. As every weight is positive, a set here refuses rows that lower its value, which where F is
+    monotone changes nothing; if no row is worth having, the least bad one is the answer.
+
+    *When to take it*: where weights cannot be used, as in a gallery, a panel or a list to label. *When not*: equal
+    weights are a restriction. The selectors with weights are better by a factor, in the residual, with as many rows.
+
+    Parameters
+    ----------
+    n_prototypes : int, default 10
+        Rows to keep at most, m; one over it is the weight of each.
+    kernel : Kernel or function, default Gaussian(width="median")
+        The similarity; see `protosieve.kernels`.
+    epsilon : float in (0, 1), default 0.1
+        Ratio of neighbouring thresholds, less one, and what the guarantee loses.
+    mean : Mean, optional
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target, else a
+        reservoir of 4,096 rows.
+    random_state : int, NumPy generator or None
+        Seed of the sample for the width and of the reservoir.
+    block_size : int, default 512
+        Rows judged together. With a target results depend on it in the last bits only; without one also through the
+        rows the width is learnt from and the moments at which the sample is looked at.
+    verbose : bool, default False
+        Say on standard error, once a second, how far a long call has come.
+
+    Notes
+    -----
+    There are ``T = log(2 m) / log(1 + epsilon)`` thresholds. A row costs its ``mu`` and one kernel value per row held
+    by a set that is not full; a row taken costs O(block_size) per set that takes it. Memory is O(T m d).
+
+    References
+    ----------
+    Badanidiyuru, Mirzasoleiman, Karbasi, Krause. Streaming Submodular Maximization: Massive Data Summarization on the
+    Fly. 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from protosieve import SieveStreaming
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> selector = SieveStreaming(n_prototypes=20, random_state=0).fit(X)
+    >>> set(selector.weights_.tolist())
+    {0.05}
+    >>> len(set(digit[selector.prototype_indices_].tolist())) >= 7
+    True
+    """
+
+    _keeps_more: ClassVar[str] = (
+        "With weights of 1/m a row must be like much of the target: a wider kernel or a larger n_prototypes keeps more"
+    )
+
+    def __init__(
+        self,
+        n_prototypes: int = 10,
+        *,
+        kernel: Any = None,
+        epsilon: float = 0.1,
+        mean: Mean | None = None,
+        random_state: Any = None,
+        block_size: int = 512,
+        verbose: bool = False,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.mean = mean
+        self.random_state = random_state
+        self.block_size = block_size
+        self.verbose = verbose
+
+    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+        m = self.n_prototypes
+        return np.where(mu > 0, mu / m - diagonal / (2 * m**2), -np.inf)
+
+    def _window(self, peak: float) -> tuple[float, float]:
+        return peak, 2 * self.n_prototypes * peak
+
+    def _criterion(self, view: BlockView, tau: float) -> Criterion:
+        return _ByMarginalValue(view, tau, self.n_prototypes)
+
+    def _weights(self, progress: Sieves) -> EqualWeights:
+        return EqualWeights(share=1 / self.n_prototypes)
+
+    def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
+        w = np.full(len(mu), 1 / self.n_prototypes)
+        return w, float(w @ mu - w @ gram @ w / 2)
