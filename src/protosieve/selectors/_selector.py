@@ -213,6 +213,29 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
         return found
 
+    def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
+        """What was passed to ``fit``, checked: rows, and the target where one was given."""
+        self._check_parameters()
+        rows = self._working(as_rows(X, "X"))
+        check_labels(y, rows)
+        if not len(rows):
+            raise InputError(NO_ROWS.format(rows.shape))
+        given = self._target_rows(rows, target)
+        self._remember_columns(X, reset=True)
+        if len(rows) < self.n_prototypes:
+            warnings.warn(
+                f"n_prototypes={self.n_prototypes} but X has {len(rows)} rows: at most these are kept",
+                ProtosieveWarning,
+                stacklevel=3,
+            )
+        return rows, given
+
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> KernelMean:
+        """Fix what is learnt from data: from the target where there is one, else from the first block."""
+        kernel = self._kernel().resolve(first if target is None else target, rng)
+        seed = np.random.default_rng(rng.integers(2**63))
+        return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed))
+
     def _working(self, rows: Array) -> Array:
         """The rows in the dtype the kernel can be trusted in."""
         return rows if self._kernel().nonnegative else rows.astype(np.float64, copy=False)
