@@ -6,11 +6,12 @@ import inspect
 import pytest
 
 import protosieve
+from conftest import BATCH_SELECTORS, SELECTORS
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "InputError", "ParameterError", "ProtoBasic", "ProtoStream", "ProtosieveError",
-        "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
+        "Certificate", "InputError", "MMDCritic", "ParameterError", "ProtoBasic", "ProtoDash", "ProtoStream",
+        "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
     ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
@@ -35,7 +36,7 @@ def test_everything_public_is_documented(module):
 
 
 def test_the_selectors_say_their_cost_and_source():
-    for selector in (protosieve.ProtoBasic, protosieve.ProtoStream, protosieve.Streak):
+    for selector in (*SELECTORS, *BATCH_SELECTORS):
         for word in ("Parameters", "Notes", "References", "Examples", "O("):
             assert word in inspect.getdoc(selector)
 

@@ -12,13 +12,15 @@ from importlib.metadata import version
 
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, Streak, load
+from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, Streak, load
 
 __all__ = [
     "Certificate",
     "InputError",
+    "MMDCritic",
     "ParameterError",
     "ProtoBasic",
+    "ProtoDash",
     "ProtoStream",
     "ProtosieveError",
     "ProtosieveWarning",

@@ -1,9 +1,12 @@
 """The selectors: one algorithm, one file, on one loop."""
 
 from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._batch import BatchSelector
 from protosieve.selectors._files import load
+from protosieve.selectors._mmdcritic import MMDCritic
 from protosieve.selectors._protobasic import ProtoBasic
+from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._streak import Streak
 
-__all__ = ["ProtoBasic", "ProtoStream", "Streak", "StreamSelector", "load"]
+__all__ = ["BatchSelector", "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "Streak", "StreamSelector", "load"]
