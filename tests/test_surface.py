@@ -13,6 +13,7 @@ SURFACE = {
         "Certificate", "InputError", "MMDCritic", "ParameterError", "ProtoBasic", "ProtoDash", "ProtoStream",
         "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Streak", "Trace", "load",
     ],
+    "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
