@@ -14,15 +14,17 @@ from protosieve._compare import Comparison, compare
 from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
+from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
     "Comparison",
     "Criticisms",
     "InputError",
+    "MMDCritic",
     "ParameterError",
     "ProtoBasic",
+    "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
     "ProtosieveError",
