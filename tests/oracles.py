@@ -271,10 +271,11 @@ def criticisms(K, strength, candidates, n, diversity):
 def _largest(run, K, scores, scale):
     """The row with the largest score, of exact copies the first; notes how far behind the best of the others is."""
     best = int(np.argmax(scores))
-    copies = np.abs(K - K[best]).max(axis=1) <= 1e-14 * np.abs(K[best]).max()
-    behind = scores[best] - scores[~copies].max(initial=-math.inf)
+    close = np.flatnonzero(scores >= scores[best] - 1e-9 * scale)  # further behind, it is no near thing
+    copies = close[np.abs(K[close] - K[best]).max(axis=1) <= 1e-14 * np.abs(K[best]).max()]
+    behind = scores[best] - np.delete(scores, copies).max(initial=-math.inf)
     run.margin = min(run.margin, behind / scale)
-    return int(np.flatnonzero(copies & (scores > -math.inf))[0])
+    return int(copies[0])
 
 
 def protodash(K, mu, m):
