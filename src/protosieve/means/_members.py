@@ -57,6 +57,11 @@ class Members:
                     self.left[slot] = strip.left[row]
         self._vacate(self.exchange.settle())
 
+    def emptied(self) -> "Members":
+        """No members, the same room."""
+        exchange = ExchangeSet(self.exchange.room, self.exchange.noise, self.exchange.margin)
+        return Members(exchange, self.rows[:0].copy(), self.left[:0].copy(), self.indices[:0].copy())
+
     def renew(self, mu: Float64) -> None:
         """The means have changed, by slot."""
         self._vacate(self.exchange.renew(mu))
