@@ -151,8 +151,8 @@ def compare(
         Rows each method may keep.
     methods : list of names and selectors, optional
         Names: ``"basic"``, ``"critic"``, ``"dash"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``;
-        by default all but ``"streak"``, which is slow. A selector is run as it is, on a clone; where its kernel, mean or
-        random_state is None it gets the comparison's.
+        by default all but ``"streak"``, which is slow. A selector is run as it is, on a clone; where its kernel, mean
+        or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
     kernel : Kernel or function, default Gaussian(width="median")

@@ -217,19 +217,28 @@ class ProtoSwap(StreamSelector):
         reservoir, mu = (objective.mean.stream_sample(), None) if own is None else (own.reservoir, own.mu)
         assert reservoir is not None
         left, tried = self.second_look, progress.members
-        for attempt in range(_ATTEMPTS):
-            before = None
-            while left > 0 and not np.array_equal(before, tried.indices):
-                before = tried.indices.copy()
-                order = reservoir.rng.permutation(reservoir.filled)[: self.second_look]
-                means = None if mu is None else mu[order]
-                self._offer(tried, objective, reservoir.indices[order], reservoir.rows[order], means)
-                left -= len(order)
-            if attempt == 0 or tried.exchange.value > progress.members.exchange.value:
+        for _ in range(_ATTEMPTS):
+            left -= self._offer_sample(tried, objective, reservoir, mu, left)
+            if tried.exchange.value > progress.members.exchange.value:
                 progress.members = tried
             if left < reservoir.filled:
                 return
             tried = tried.emptied()
+
+    def _offer_sample(
+        self, members: Members, objective: KernelMean, sample: Reservoir, mu: Float64 | None, most: int
+    ) -> int:
+        """Until nothing changes, or ``most`` rows have been offered; returns how many were."""
+        offered, changed = 0, True
+        while changed and offered < most:
+            before = members.indices.copy()
+            order = sample.rng.permutation(sample.filled)[: self.second_look]
+            self._offer(
+                members, objective, sample.indices[order], sample.rows[order], None if mu is None else mu[order]
+            )
+            changed = not np.array_equal(before, members.indices)
+            offered += len(order)
+        return offered
 
     def _offer(
         self,
