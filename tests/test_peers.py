@@ -14,11 +14,12 @@ import oracles
 pytest.importorskip("benchmarks", reason="the benchmarks are not part of a release")
 
 from benchmarks.peers import _runs
+from benchmarks.peers.__main__ import compare, prepare
 from benchmarks.peers._data import DATA, DataSet, by_class, mixture, shuffled
 from benchmarks.peers._report import Line, brief, calls, section
 from benchmarks.peers._runs import Limits, Run
 from benchmarks.peers._score import Yardstick
-from benchmarks.peers._tools import OURS, TOOLS, Tool, last_word
+from benchmarks.peers._tools import OURS, TOOLS, NotInstalledError, Tool, last_word
 
 LIMITS = Limits(seconds=60, gigabytes=12)
 
@@ -79,6 +80,12 @@ def test_both_orders_of_classes_hold_the_same_rows():
     assert "".join(labels[by_class(labels)]) == "a" * 5 + "b" * 5 + "c" * 5
 
 
+def test_the_width_does_not_depend_on_the_order():
+    orders = [DataSet("few", "Few rows", lambda: mixture(1_500), (10,), order) for order in (shuffled, by_class)]
+    assert orders[0].width == orders[1].width
+    assert not np.array_equal(orders[0].rows, orders[1].rows)
+
+
 # -- the runs
 
 
@@ -127,6 +134,26 @@ def test_a_failure_stands_under_its_own_limits_only(bench, few, monkeypatch):
 )
 def test_a_run_that_fails_says_why(bench, few, changes, limits, says):
     assert says in _runs.run(peer(**changes), few, 10, 0, limits, fresh=False).failure
+
+
+@dataclass(frozen=True)
+class Missing(Peer):
+    """A peer that does not install."""
+
+    package: str = "missing"
+
+    def versions(self):
+        raise NotInstalledError("ERROR: no such version")
+
+
+def test_a_peer_that_does_not_install_has_a_line_that_says_so(bench, few, capsys):
+    tools = [peer(environment=OURS), peer(name="absent", environment=Missing())]
+    versions, failures = prepare(tools)
+    assert versions["missing"] == failures["absent"] == "not installed: ERROR: no such version"
+    assert versions["protosieve"].startswith("Python 3.")
+    (table,) = compare(few, tools, failures, LIMITS, fresh=False)
+    assert table.splitlines()[4].startswith("| random | 10 | ")
+    assert table.splitlines()[5] == "| absent | - | - | - | - | not installed: ERROR: no such version |"
 
 
 def test_every_tool_has_a_runner_and_a_name_of_its_own():
