@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-peers clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits and look at them
 	$(RUN) examples/digits.py
@@ -39,6 +39,9 @@ bench-orders: $(VENV)/.ready  ## One pass against batch selection, in orders mea
 
 bench-compressed: $(VENV)/.ready  ## A million rows with a compressed mean
 	$(RUN) -m benchmarks.compressed
+
+bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of its own under .bench
+	$(RUN) -m benchmarks.peers
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
