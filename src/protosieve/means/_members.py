@@ -1,6 +1,7 @@
 """Rows in an exchange set: what joins the kernel, which knows rows, to the algebra, which does not."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,8 @@ class Members:
             part = slice(start, start + length)
             self._reserve(len(rows[part]))
             strip = points.take(part)
-            events = self.exchange.offer(
-                self._similarities(kernel, strip), kernel.block(strip, strip), diagonal[part], mu[part]
-            )
+            near, own = self._similarities(kernel, strip), partial(kernel.block, strip, strip)
+            events = self.exchange.offer(near, own, diagonal[part], mu[part])
             for row, slot in events:
                 self.indices[slot] = indices[start + row] if row >= 0 else -1
                 if row >= 0:

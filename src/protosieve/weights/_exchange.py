@@ -25,7 +25,9 @@ O(rows x m) per exchange: only similarities to the newcomer are new. The newcome
 terms of A itself are collected and added in one product: updates of rank one are bound by memory.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -129,12 +131,14 @@ class ExchangeSet:
                 setattr(self, name, grown(getattr(self, name), slots))
             self.__post_init__()
 
-    def offer(self, similarities: Array, own: Array, diagonal: Float64, mu: Float64) -> list[tuple[int, int]]:
+    def offer(
+        self, similarities: Array, own: Callable[[], Array], diagonal: Float64, mu: Float64
+    ) -> list[tuple[int, int]]:
         """Judge rows one after the other; returns who took which slot, in order, as ``(row, slot)``.
 
-        ``similarities`` are those of the rows to the slots, zero for empty ones; ``own`` those between the rows. A slot
-        given up without a newcomer is reported as ``(-1, slot)``. There must be a free slot for every row, or ``room``
-        slots.
+        ``similarities`` are those of the rows to the slots, zero for empty ones; ``own`` gives those between the rows,
+        and is called if one of them is taken. A slot given up without a newcomer is reported as ``(-1, slot)``. There
+        must be a free slot for every row, or ``room`` slots.
         """
         rows = _Rows(self, similarities, own, diagonal, mu)
         events: list[tuple[int, int]] = []
@@ -283,8 +287,11 @@ class ExchangeSet:
 
     def times_inverse(self, K: Float64) -> Float64:
         """``K A``."""
-        terms, signs = self._pending()
-        return np.asarray(K @ self.inverse + ((K @ terms.T) * signs) @ terms)
+        B = K @ self.inverse
+        if self._n_terms:
+            terms, signs = self._pending()
+            B += ((K @ terms.T) * signs) @ terms
+        return np.asarray(B)
 
     def _pending(self) -> tuple[Float64, Float64]:
         return self._terms[: self._n_terms], self._signs[: self._n_terms]
@@ -445,9 +452,11 @@ class _Rows:
     B and s are computed for rows with a positive gradient only, when first asked for.
     """
 
-    def __init__(self, members: ExchangeSet, K: Array, own: Array, diagonal: Float64, mu: Float64) -> None:
-        self._set = members
-        self.K, self.own = K.astype(np.float64, order="C"), own.astype(np.float64)
+    def __init__(
+        self, members: ExchangeSet, K: Array, own: Callable[[], Array], diagonal: Float64, mu: Float64
+    ) -> None:
+        self._set, self._own = members, own
+        self.K = K.astype(np.float64, order="C")
         self.diagonal, self.mu = diagonal, mu
         self.floor = members.least * diagonal
         self.B = np.zeros_like(self.K)
@@ -455,6 +464,10 @@ class _Rows:
         self.g = np.zeros(len(mu))
         self._known = np.zeros(len(mu), np.bool_)
         self.set_gradients(0)
+
+    @cached_property
+    def own(self) -> Float64:
+        return self._own().astype(np.float64)
 
     def set_gradients(self, start: int) -> None:
         np.subtract(self.mu[start:], self.K[start:] @ self._set.w, out=self.g[start:])
@@ -484,9 +497,12 @@ class _Rows:
         return np.asarray(g * best.max(axis=1) > np.maximum(self.s[rows], self.floor[rows]))
 
     def _learn(self, rows: Indices) -> None:
-        K = self.K[rows]
-        B = self._set.times_inverse(K)
-        self.B[rows] = B
+        if len(rows) == len(self.mu):  # all, as is common at first: nothing is copied
+            self.B = B = self._set.times_inverse(self.K)
+            K = self.K
+        else:
+            K = self.K[rows]
+            self.B[rows] = B = self._set.times_inverse(K)
         self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
         self._known[rows] = True
 
