@@ -49,6 +49,9 @@ class MeanState(ABC):
         """The sample of the stream this mean keeps, if it does."""
         return None
 
+    def own(self) -> None:  # noqa: B027  (most have nothing to do)
+        """Copy the target's rows where they are still somebody else's."""
+
     @abstractmethod
     def observe(self, rows: Array) -> None:
         """A block of the stream has arrived; called once per block, before the block is judged."""
@@ -100,6 +103,9 @@ class FixedMean(MeanState):
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it changes but what it has yet to compute
+
+    def own(self) -> None:
+        self.rows = self.rows.copy()
 
     def observe(self, rows: Array) -> None:
         pass

@@ -55,6 +55,9 @@ class Compressed(MeanState):
     source: FixedMean
     points: FixedMean
 
+    def own(self) -> None:
+        self.source.own()
+
     def observe(self, rows: Array) -> None:
         pass
 

@@ -13,8 +13,8 @@ from protosieve.weights import ExchangeSet
 
 __all__ = ["Members"]
 
-# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 32,768 entries.
-_ENTRIES, _FEWEST, _MOST = 32_768, 64, 512
+# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 51,200 entries.
+_ENTRIES, _FEWEST, _MOST = 51_200, 64, 512
 
 
 @storable

@@ -89,10 +89,12 @@ class StreamSelector(Selector):
         """
         with self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            stream = self._open(rows, rows.copy() if given is None else given)
+            stream = self._open(rows, rows if given is None else given)
             stream.is_target = given is None
             self._feed(stream, rows)
             self._look_again(stream, rows)
+            if stream.target is not None:  # not begun yet, and the rows are the user's
+                stream.target = stream.target.copy()
             self._stream = stream
             self._early_target = None
             self._result = self._finish()
@@ -260,7 +262,9 @@ class StreamSelector(Selector):
         """The target, the kernel and the mean are settled with the first block."""
         stream.objective = self._objective(rows, stream.target, stream.rng)
         mean = stream.objective.mean
-        stream.is_target = stream.is_target and isinstance(mean, FixedMean) and mean.rows is stream.target
+        if stream.is_target:
+            stream.is_target = isinstance(mean, FixedMean) and mean.rows is stream.target
+            mean.own()  # the rows are the user's
         stream.target = None  # the mean has what it needs of it
 
     def _known_objective(self) -> KernelMean:

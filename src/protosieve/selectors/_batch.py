@@ -71,6 +71,7 @@ class BatchSelector(Selector):
             chosen = self._choice.indices
             selection = Selection(chosen.astype(np.int64), rows[chosen], self._choice.weights)
             self._result = self._prototypes(objective, selection, len(rows), Recorder())
+            objective.mean.own()
             self._known = objective
         return self
 

@@ -463,6 +463,7 @@ class _Rows:
         self.s = np.zeros(len(mu))
         self.g = np.zeros(len(mu))
         self._known = np.zeros(len(mu), np.bool_)
+        self._look = 1 + _LOOK // members.room
         self.set_gradients(0)
 
     @cached_property
@@ -475,36 +476,46 @@ class _Rows:
     def first(self, start: int) -> int | None:
         """The first row, from ``start``, that would raise ``l``."""
         rows = start + np.flatnonzero(self.g[start:] > self._set.tolerance)
-        look = 1 + _LOOK // self._set.room
         while len(rows):
-            window = rows[:look]
+            window, rows = rows[: self._look], rows[self._look :]
             if not self._known[window].all():
-                self._learn(rows[~self._known[rows]])
+                self._learn(window, rows)
             if self._set.size < self._set.room:
-                return int(rows[0])
+                return int(window[0])
             passing = self._passing(window)
             first = int(passing.argmax())
             if passing[first]:
+                self._look = 1 + _LOOK // self._set.room
                 return int(window[first])
-            rows, look = rows[look:], 2 * look
+            self._look *= 2
         return None
 
     def _passing(self, rows: Indices) -> NDArray[np.bool_]:
-        g = self.g[rows]
+        g, s = self.g[rows], np.maximum(self.s[rows], self.floor[rows])
         best = self.B[rows]
         best *= self._set.twice_turned
-        best += np.multiply.outer(g, self._set.worth)
-        return np.asarray(g * best.max(axis=1) > np.maximum(self.s[rows], self.floor[rows]))
+        # the two terms at their largest, each for itself, decide about most rows
+        passing = np.asarray(g * (g * self._set.worth.max() + best.max(axis=1)) > s)
+        if passing.any():
+            open_ = np.flatnonzero(passing)
+            g, best = g[open_], best[open_]
+            best += np.multiply.outer(g, self._set.worth)
+            passing[open_] = g * best.max(axis=1) > s[open_]
+        return passing
 
-    def _learn(self, rows: Indices) -> None:
-        if len(rows) == len(self.mu):  # all, as is common at first: nothing is copied
-            self.B = B = self._set.times_inverse(self.K)
-            K = self.K
+    def _learn(self, window: Indices, later: Indices) -> None:
+        """B and s of all that will be asked for, if nobody has changed by then."""
+        rows = np.concatenate([window, later])
+        rows = rows[~self._known[rows]]
+        if 2 * len(rows) > len(self.mu):  # more than half, as is common at first: all of them, then nothing is copied
+            self.B = self._set.times_inverse(self.K)
+            np.subtract(self.diagonal, np.einsum("ij,ij->i", self.K, self.B), out=self.s)
+            self._known[:] = True
         else:
             K = self.K[rows]
             self.B[rows] = B = self._set.times_inverse(K)
-        self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
-        self._known[rows] = True
+            self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
+            self._known[rows] = True
 
     def follow(self, j: int, change: _Exchange) -> None:
         """Row j joins, members leave: what that means for the rows behind."""
