@@ -117,13 +117,9 @@ class FixedMean(MeanState):
         return False
 
     def at(self, points: Points) -> Float64:
-        return self._share(points, 0)
-
-    def _share(self, points: Points, first: int) -> Float64:
-        """What the rows from ``first`` on have in the mean."""
         total = np.zeros(len(points))
         dtype = points.left.dtype
-        for start in range(first, len(self.rows), _TILE):
+        for start in range(0, len(self.rows), _TILE):
             tile = slice(start, start + _TILE)
             total += self.weights[tile].astype(dtype) @ self.kernel.block(self._tile(tile, dtype), points)
         return total
@@ -140,15 +136,23 @@ class FixedMean(MeanState):
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:
-            self.norm = 0.0
-            for start in range(0, len(self.rows), step):  # a block with itself once, and with those behind it twice
-                block = slice(start, start + step)
-                points = self._tile(block, self.rows.dtype)
-                behind = 2 * self._share(points, start + step)
-                w = self.weights[block]
-                own = self.kernel.block(points, points).astype(np.float64) @ w
-                self.norm += self.share_of_norm(block, own + behind)
+            self.norm = float(self.weights @ self.at_own_rows(step))
         return self.norm
+
+    def at_own_rows(self, step: int) -> Float64:
+        """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2)."""
+        n, dtype = len(self.rows), self.rows.dtype
+        total = np.zeros(n)
+        for start in range(0, n, step):
+            block = slice(start, min(start + step, n))
+            points, w = self._tile(block, dtype), self.weights[block].astype(dtype)
+            total[block] += w @ self.kernel.block(points, points)
+            for other in range(block.stop, n, _TILE):
+                tile = slice(other, min(other + _TILE, n))
+                K = self.kernel.block(self._tile(tile, dtype), points)
+                total[block] += self.weights[tile].astype(dtype) @ K
+                total[tile] += K @ w
+        return total
 
     def share_of_norm(self, block: slice, mu: Float64) -> float:
         """What rows ``block`` of the target, at which the mean is ``mu``, add to ``|mu|^2``."""

@@ -22,24 +22,26 @@ _WORTH_IT = 4  # a sample of this many rows per point or fewer is used as it is
 _OFFERED = 2048  # new rows of a running sample that may become points each time it is compressed
 
 
-def compress(source: FixedMean, order: Indices, points: int, members: Members | None = None) -> tuple[Members, Float64]:
+def compress(
+    source: FixedMean, order: Indices, points: int, mu: Float64 | None = None, members: Members | None = None
+) -> Members:
     """Choose weighted rows of a sample, by exchanges in one pass, so that their mean is near to the sample's.
 
-    Rows are considered in the order given, after the ``members`` there are. Returns the members and the sample's mean
-    at the rows in order. O(len(order) (len(rows) d + points^2)).
+    Rows are considered in the order given, after the ``members`` there are; ``mu`` is the sample's mean at its own
+    rows, where that is known. O(len(order) (len(rows) d + points^2)).
     """
-    kernel, means = source.kernel, []
+    kernel = source.kernel
     if members is not None:
         members.renew(source.at(kernel.prepare(members.rows)))
     for start in range(0, len(order), _BLOCK):
         part = order[start : start + _BLOCK]
         rows = source.rows[part]
         prepared = kernel.prepare(rows)
-        means.append(source.at(prepared))
+        means = source.at(prepared) if mu is None else mu[part]
         members = members or Members.none(points, 0.0, rows, prepared)
-        members.offer(kernel, part, rows, prepared, kernel.diagonal(prepared).astype(np.float64), means[-1])
+        members.offer(kernel, part, rows, prepared, kernel.diagonal(prepared).astype(np.float64), means)
     assert members is not None
-    return members, np.concatenate(means)
+    return members
 
 
 def _mean_of(kernel: Kernel, members: Members) -> FixedMean:
@@ -119,7 +121,7 @@ class RunningCompressed(MeanState):
         else:
             places = np.flatnonzero(self.fresh) if self.members else np.arange(self.reservoir.filled)
             order = self.rng.permutation(places)[:_OFFERED]
-            self.members, _ = compress(self._sample(), order, self.size, self.members)
+            self.members = compress(self._sample(), order, self.size, members=self.members)
             self.points = _mean_of(self.kernel, self.members)
         self.fresh[:] = False
         return True
@@ -210,7 +212,7 @@ class CompressedMean(Mean):
         source = draw(kernel, target, self.sample, rng)
         if len(source.rows) <= _WORTH_IT * points:
             return source
-        order = rng.permutation(len(source.rows))
-        members, means = compress(source, order, points)
-        source.norm = float(means.mean())
+        mu = source.at_own_rows(_BLOCK)
+        source.norm = float(mu.mean())
+        members = compress(source, rng.permutation(len(mu)), points, mu)
         return Compressed(source, _mean_of(kernel, members))
