@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_digits
 
-from protosieve import ProtoStream
-from protosieve.kernels import Gaussian
+from protosieve import ProtoSwap
 
 SHADES = " .:-=+*#%@"
 
@@ -30,7 +29,7 @@ def main() -> None:
     """Stream the digits in chunks, then look at what was kept."""
     print("1,797 digits in 9 chunks; the target is what has been seen so far, so there is ever more to represent:\n")
     images, digits = load_digits(return_X_y=True)
-    selector = ProtoStream(n_prototypes=20, kernel=Gaussian(width=22.0), random_state=0)
+    selector = ProtoSwap(n_prototypes=20, random_state=0)
     for chunk in np.array_split(images, 9):
         selector.partial_fit(chunk)
         kept, seen = len(selector.weights_), selector.n_samples_seen_

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 
 # The same examples on every machine: a red run can be repeated. HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -15,11 +15,18 @@ settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
+BATCH_SELECTORS = (MMDCritic, ProtoDash)
 
 
 @pytest.fixture(params=SELECTORS, ids=lambda cls: cls.__name__)
 def selector(request):
     """Each streaming selector's class."""
+    return request.param
+
+
+@pytest.fixture(params=BATCH_SELECTORS, ids=lambda cls: cls.__name__)
+def batch_selector(request):
+    """Each batch selector's class."""
     return request.param
 
 

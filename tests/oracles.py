@@ -62,6 +62,7 @@ class Run:
     objective: float = 0.0
     margin: float = math.inf
     tied: bool = False  # another set has the same rows of positive weight, and others of weight zero
+    order: list[int] = field(default_factory=list)  # of batch selectors: the rows as they were chosen
 
     def compare(self, one, other):
         """``one - other``, noting how close the two are."""
@@ -265,3 +266,43 @@ def criticisms(K, strength, candidates, n, diversity):
             margin = min(margin, worth([*chosen, ranked[0]]) - worth([*chosen, ranked[1]]))
         chosen.append(ranked[0])
     return chosen, margin
+
+
+def _largest(run, K, scores, scale):
+    """The row with the largest score, of exact copies the first; notes how far behind the best of the others is."""
+    best = int(np.argmax(scores))
+    close = np.flatnonzero(scores >= scores[best] - 1e-9 * scale)  # further behind, it is no near thing
+    copies = close[np.abs(K[close] - K[best]).max(axis=1) <= 1e-14 * np.abs(K[best]).max()]
+    behind = scores[best] - np.delete(scores, copies).max(initial=-math.inf)
+    run.margin = min(run.margin, behind / scale)
+    return int(copies[0])
+
+
+def protodash(K, mu, m):
+    """The largest gradient, m times, a fresh program after each, while there is a positive one."""
+    run, weights = Run(), np.zeros(0)
+    for _ in range(min(m, len(mu))):
+        gradient = mu - K[:, run.order] @ weights
+        gradient[run.order] = -math.inf
+        if 1e-11 < gradient.max() / mu.max() < 1e-9:
+            run.margin = 0.0  # where 1e-10 is the least gradient that counts, rounding decides about these
+        if gradient.max() <= 1e-10 * mu.max():
+            break
+        run.order.append(_largest(run, K, gradient, mu.max()))
+        weights = solve(K[np.ix_(run.order, run.order)], mu[run.order])
+    return run.finish(K, mu, run.order)
+
+
+def mmdcritic(K, mu, m):
+    """``J_b`` of every set with one row more, from its definition, m times."""
+    run = Run()
+    for _ in range(min(m, len(mu))):
+        worth = np.full(len(mu), -math.inf)
+        for j in set(range(len(mu))) - set(run.order):
+            members = [*run.order, j]
+            worth[j] = 2 * mu[members].mean() - K[np.ix_(members, members)].mean()
+        run.order.append(_largest(run, K, worth, mu.max()))
+    run.chosen = sorted(run.order)
+    run.weights = np.full(len(run.chosen), 1 / len(run.chosen))
+    run.objective = value(K[np.ix_(run.chosen, run.chosen)], mu[run.chosen], run.weights)
+    return run

@@ -163,7 +163,7 @@ def test_the_value_is_frozen(fitted, X):
         ({"X": []}, InputError, "a minimum of 1 is required"),
         ({"X": iter([])}, InputError, "a minimum of 1 is required"),
         ({"X": [np.ones((3, 4)), np.full((2, 4), np.nan)]}, InputError, "X: row 3, column 0 is NaN"),
-        ({"target": np.ones((3, 2))}, InputError, "target has 2 columns and the prototypes have 4"),
+        ({"target": np.ones((3, 2))}, InputError, "target has 2 columns and X has 4"),
         ({"target": np.ones((0, 4))}, InputError, "target has no rows"),
         ({"target": np.ones((3, 4)), "mean": ExactMean(np.ones((3, 4)))}, InputError, "there are two targets"),
         ({"X": iter([np.ones((3, 4))]), "mean": ExactMean()}, InputError, "ExactMean needs its target"),

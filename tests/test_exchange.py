@@ -44,7 +44,9 @@ def feed(exchange, K, mu, strip, after_exchange=lambda: None):
         slots = exchange.slots
         near = np.zeros((len(part), len(exchange.w)), K.dtype)
         near[:, slots] = K[np.ix_(part, holders[slots])]
-        for row, slot in exchange.offer(near, K[np.ix_(part, part)], K.diagonal()[part].astype(float), mu[part]):
+        for row, slot in exchange.offer(
+            near, lambda part=part: K[np.ix_(part, part)], K.diagonal()[part].astype(float), mu[part]
+        ):
             holders[slot] = part[row] if row >= 0 else -1
         exchange._flush()
         yield holders

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
+from conftest import BATCH_SELECTORS, SELECTORS
 from protosieve.kernels import Gaussian
 
 # Checks of scikit-learn that a selector does not pass, each with the reason. There are none.
@@ -17,11 +17,16 @@ EXPECTED_FAILURES: dict[str, str] = {}
 
 @pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 @parametrize_with_checks(
-    [ProtoBasic(), ProtoStream(), SieveStreaming(), Streak()],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+    [cls() for cls in (*SELECTORS, *BATCH_SELECTORS)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+@pytest.fixture(params=[*SELECTORS, *BATCH_SELECTORS], ids=lambda cls: cls.__name__)
+def selector(request):
+    """Each selector's class."""
+    return request.param
 
 
 def test_clone_copies_parameters_and_nothing_else(selector, X):

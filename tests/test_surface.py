@@ -6,13 +6,15 @@ import inspect
 import pytest
 
 import protosieve
+from conftest import BATCH_SELECTORS, SELECTORS
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "Comparison", "Criticisms", "InputError", "ParameterError", "ProtoBasic", "ProtoStream",
-        "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming", "StateFileError", "Streak",
-        "Trace", "compare", "criticisms", "load",
+        "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "ParameterError", "ProtoBasic",
+        "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming",
+        "StateFileError", "Streak", "Trace", "compare", "criticisms", "load",
     ],
+    "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
@@ -40,8 +42,7 @@ def test_everything_public_is_documented(module):
 
 
 def test_the_selectors_say_their_cost_and_source():
-    names = ("ProtoBasic", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak")
-    for selector in (getattr(protosieve, name) for name in names):
+    for selector in (*SELECTORS, *BATCH_SELECTORS):
         for word in ("Parameters", "Notes", "References", "Examples", "O("):
             assert word in inspect.getdoc(selector)
 

@@ -86,6 +86,24 @@ def test_drop_leaves_the_program_of_the_others(seed):
 
 
 @relaxed
+@given(seeds, st.floats(0, 1))
+def test_truncate_goes_back_and_the_others_can_come_again(seed, share):
+    K, mu = problem(seed)
+    qp, weights = NonNegativeQP(), [np.zeros(0)]
+    for i in range(len(mu)):
+        qp.append(K[i, :i], K[i, i], mu[i])
+        weights.append(qp.weights)
+    whole, stop = qp.value, int(share * len(mu))
+    qp.truncate(weights[stop])
+    qp._check()
+    assert qp.value == pytest.approx(best_value(K[:stop, :stop], mu[:stop]), rel=1e-8)
+    for i in range(stop, len(mu)):
+        qp.append(K[i, :i], K[i, i], mu[i])
+        qp._check()
+    assert qp.value == pytest.approx(whole, rel=1e-8)
+
+
+@relaxed
 @given(seeds)
 def test_renew_solves_for_other_means(seed):
     K, mu = problem(seed)

@@ -1,10 +1,9 @@
 """protosieve: the few rows that represent the many, each with a weight, in one pass and fixed memory.
 
 >>> from sklearn.datasets import load_iris
->>> from protosieve import ProtoStream
->>> from protosieve.kernels import Gaussian
+>>> from protosieve import ProtoSwap
 >>> X = load_iris().data
->>> ProtoStream(n_prototypes=20, kernel=Gaussian(width=0.5)).fit(X).result_.residual < 0.05
+>>> ProtoSwap(n_prototypes=10, random_state=0).fit(X).result_.residual < 0.001
 True
 """
 
@@ -14,15 +13,17 @@ from protosieve._compare import Comparison, compare
 from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
+from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 
 __all__ = [
     "Certificate",
     "Comparison",
     "Criticisms",
     "InputError",
+    "MMDCritic",
     "ParameterError",
     "ProtoBasic",
+    "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
     "ProtosieveError",

@@ -7,7 +7,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -18,27 +18,29 @@ from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
-from protosieve.means import ExactMean, FixedMean, Mean, MeanState, ReservoirMean
+from protosieve.means import FixedMean, Mean, MeanState
 from protosieve.objectives import KernelMean
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
-from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
 from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector, generator
+from protosieve.selectors._selector import Selector, default_mean, generator
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Comparison", "compare"]
 
 _SELECTORS: dict[str, Callable[..., Selector]] = {
     "basic": ProtoBasic,
+    "critic": MMDCritic,
+    "dash": ProtoDash,
     "sieve": SieveStreaming,
     "streak": Streak,
     "stream": ProtoStream,
     "swap": ProtoSwap,
 }
 _RANDOM = "random"
+_SLOW = ("streak",)  # by name only: it takes minutes where the others take seconds
 
 _BLOCK = 512  # the selectors' own default: blocks of the same rows have their mu computed once
-_EXACT = 16_384  # target rows up to which the mean is exact, and the size of the sample beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +150,16 @@ def compare(
     n_prototypes : int, default 10
         Rows each method may keep.
     methods : list of names and selectors, optional
-        Names: ``"basic"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``; by default all. A
-        selector is run as it is, on a clone; where its kernel, mean or random_state is None it gets the comparison's.
+        Names: ``"basic"``, ``"critic"``, ``"dash"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``;
+        by default all but ``"streak"``, which is slow. A selector is run as it is, on a clone; where its kernel, mean
+        or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
     kernel : Kernel or function, default Gaussian(width="median")
         By which all are scored, and named methods choose.
     mean : Mean, optional
-        By which all are scored, and named methods choose; by default exact for a target of up to 16,384 rows, else the
-        mean of a uniform sample of so many.
+        By which all are scored, and named methods choose; by default exact for a target of up to 20,000 rows, else a
+        compressed sample.
     random_state : int, NumPy generator or None, default 0
         Seed of the methods, of the sample and of the random rows.
     draws : int, default 10
@@ -191,7 +194,7 @@ def compare(
         raise ParameterError(f"compare: mean must be a mean of protosieve.means or None, got {mean!r}")
     entrants = _entrants(methods, int(n_prototypes))
     with one_thread():
-        arena = _Arena.of(X, target, kernel, mean, random_state)
+        arena = _Arena.of(X, int(n_prototypes), target, kernel, mean, random_state)
         lines = []
         for name, selector in entrants:
             run = _Draws(arena, int(n_prototypes), int(draws)) if selector is None else _Fit(arena, selector)
@@ -204,9 +207,10 @@ def compare(
 def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[str, Selector | None]]:
     """Names and selectors; ``None`` stands for random rows."""
     known = sorted([*_SELECTORS, _RANDOM])
-    wanted = known if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
+    quick = [name for name in known if name not in _SLOW]
+    wanted = quick if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
     if not wanted:
-        raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out for all")
+        raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out")
     entrants: list[tuple[str, Selector | None]] = []
     for method in wanted:
         if isinstance(method, Selector):
@@ -231,8 +235,9 @@ class _Clock:
 class _SharedMean(Mean):
     """One mean for all methods: the same target rows, and each block's ``mu`` computed once."""
 
-    def __init__(self, fixed: FixedMean) -> None:
-        self.fixed, self.clock = fixed, _Clock()
+    def __init__(self, wish: Mean, match: Array, kernel: Kernel, state: MeanState) -> None:
+        self._wish, self._match, self._kernel, self.state = wish, match, kernel, state
+        self.clock = _Clock()
         self.mu: dict[bytes, Float64] = {}
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -241,18 +246,21 @@ class _SharedMean(Mean):
     def check(self, target: Array | None) -> None:
         pass
 
-    def begin(self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator) -> MeanState:
+    def begin(
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+    ) -> MeanState:
         # equal kernels may prepare rows each in its own way, and rows of two ways must not be multiplied
-        one, other = (k.prepare(like[:1]).left for k in (kernel, self.fixed.kernel))
-        same = kernel == self.fixed.kernel and np.array_equal(one, other)
-        return _SharedState(self, self.fixed if same else replace(self.fixed, kernel=kernel, norm=None), same)
+        one, other = (k.prepare(like[:1]).left for k in (kernel, self._kernel))
+        if kernel == self._kernel and np.array_equal(one, other):
+            return _SharedState(self)
+        return self._wish.begin(kernel, self._match, like, rng, n_prototypes)
 
 
 class _SharedState(MeanState):
     """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
 
-    def __init__(self, shared: _SharedMean, fixed: FixedMean, same: bool) -> None:
-        self._shared, self._fixed, self._same = shared, fixed, same
+    def __init__(self, shared: _SharedMean) -> None:
+        self._shared = shared
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -268,19 +276,25 @@ class _SharedState(MeanState):
 
     def at(self, points: Points) -> Float64:
         start, clock = time.perf_counter(), self._shared.clock
-        known = self._shared.mu.get(_digest(points)) if self._same else None
+        known = self._shared.mu.get(_digest(points))
         if known is not None:
             clock.known += time.perf_counter() - start
             return known.copy()
-        mu = self._fixed.at(points)
+        mu = self._shared.state.at(points)
         clock.other += time.perf_counter() - start
         return mu
 
+    def exactly_at(self, points: Points) -> Float64:
+        start = time.perf_counter()
+        mu = self._shared.state.exactly_at(points)
+        self._shared.clock.other += time.perf_counter() - start
+        return mu
+
     def sample_size(self) -> int | None:
-        return self._fixed.sample_size()
+        return self._shared.state.sample_size()
 
     def squared_norm(self, step: int) -> float:
-        return self._fixed.squared_norm(step)
+        return self._shared.state.squared_norm(step)
 
 
 def _digest(points: Points) -> bytes:
@@ -300,27 +314,25 @@ class _Arena:
     random_state: Any
 
     @classmethod
-    def of(cls, X: Any, target: Any, kernel: Any, mean: Mean | None, random_state: Any) -> "_Arena":
+    def of(cls, X: Any, m: int, target: Any, kernel: Any, mean: Mean | None, random_state: Any) -> "_Arena":
         """Check, learn the kernel's width as a selector would, and compute ``mu`` of every row once."""
         wish = Gaussian() if kernel is None else as_kernel(kernel)
         dtype = None if wish.nonnegative else np.float64
         rows = as_rows(X, "X", dtype=dtype)
         if not len(rows):
             raise InputError(NO_ROWS.format(rows.shape))
-        given = _target(target, mean, rows)
+        given = target_rows(target, mean, rows)
         match = rows if given is None else given
         if random_state is None:  # one seed for all, whichever
             random_state = int(np.random.default_rng().integers(2**31))
         rng = generator(random_state)
         learnt = wish.resolve(match, rng)
         if mean is None:
-            mean = ExactMean() if len(match) <= _EXACT else ReservoirMean(_EXACT)
-        state = mean.begin(learnt, match, rows, np.random.default_rng(rng.integers(2**63)))
-        if not isinstance(state, FixedMean):
-            raise ParameterError(f"compare: {mean!r} still changes once its target is known; use ExactMean()")
-        shared = _SharedMean(state)
-        objective = KernelMean(learnt, shared.begin(learnt, None, rows, rng))
+            mean = default_mean(match)
         start = time.perf_counter()
+        state = mean.begin(learnt, match, rows, np.random.default_rng(rng.integers(2**63)), m)
+        shared = _SharedMean(mean, match, learnt, state)
+        objective = KernelMean(learnt, _SharedState(shared))
         _survey(objective, shared, rows)
         bound = objective.upper_bound(_BLOCK)
         return cls(rows, given, shared, objective, bound, time.perf_counter() - start, random_state)
@@ -401,31 +413,15 @@ class _Draws:
 
 def _survey(objective: KernelMean, shared: _SharedMean, rows: Array) -> None:
     """``mu`` of every row, and ``|mu|^2`` where the rows are the target."""
-    norm, own = 0.0, shared.fixed.rows is rows
+    norm, fixed = 0.0, shared.state
+    own = isinstance(fixed, FixedMean) and fixed.rows is rows
     for start in range(0, len(rows), _BLOCK):
         block = objective.block(start, rows[start : start + _BLOCK])
         shared.mu[_digest(block.points)] = block.mu
-        norm += shared.fixed.share_of_norm(slice(start, start + _BLOCK), block.mu) if own else 0.0
-    if own:
-        shared.fixed.norm = norm
-
-
-def _target(target: Any, mean: Mean | None, rows: Array) -> Array | None:
-    given = None if mean is None else mean.target
-    if given is not None and target is not None:
-        raise InputError(
-            f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
-            f"{np.shape(target)}; give one of them"
-        )
-    target = given if target is None else target
-    if target is None:
-        return None
-    found = as_rows(target, "target", dtype=rows.dtype)
-    if not len(found):
-        raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
-    if found.shape[1] != rows.shape[1]:
-        raise InputError(f"target has {found.shape[1]} columns and X has {rows.shape[1]}; give the same columns")
-    return found
+        if isinstance(fixed, FixedMean) and own:
+            norm += fixed.share_of_norm(slice(start, start + _BLOCK), block.mu)
+    if isinstance(fixed, FixedMean) and own:
+        fixed.norm = norm
 
 
 def _traced(run: "_Fit | _Draws") -> dict[str, float]:

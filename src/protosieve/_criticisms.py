@@ -16,11 +16,11 @@ from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Kernel, Points
-from protosieve.means import ExactMean, Mean, MeanState, ReservoirMean
+from protosieve.means import Mean, MeanState
 from protosieve.objectives import KernelMean
-from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
 from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector, generator
+from protosieve.selectors._selector import Selector, default_mean, generator
 
 __all__ = ["Criticisms", "criticisms"]
 
@@ -87,11 +87,11 @@ def criticisms(
     ``X`` is read once, in memory that does not grow with it: the ``pool_size`` rows with the largest ``|witness|`` so
     far are kept, and the greedy choice is made among them at the end. With a pool of all rows it is the source's.
 
-    The mean ``mu`` is, in this order: of ``target`` where it is given; that of ``result`` where it is a fitted selector
-    that knows its mean; of ``X`` itself. Of an array that is exact and takes n x n kernel values, as in ``fit``. Chunks
-    cannot be read twice, so there it is the mean of a running sample, as in ``partial_fit``: the head of the stream is
-    judged by the rows seen until then, and a row of it may miss the pool that would be in it by the final mean. Pass
-    the fitted selector or a ``target`` and every row is judged by one mean.
+    The mean ``mu`` is, in this order: of ``target`` where it is given; that of ``result`` where it is a fitted
+    selector; of ``X`` itself. Of an array of up to 20,000 rows it is exact, as in ``fit``. Chunks cannot be read twice,
+    so there it is the mean of a running sample, as in ``partial_fit``: the head of the stream is judged by the rows
+    seen until then, and a row of it may miss the pool that would be in it by the final mean. Pass the fitted selector
+    or a ``target`` and every row is judged by one mean.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def criticisms(
     target : array of shape (n_target, d), optional
         The rows the prototypes are to match.
     mean : Mean, optional
-        How the mean of ``target`` or of ``X`` is obtained; see `protosieve.means`. By default exact for a target and
-        for an array, a reservoir of 4,096 rows for chunks.
+        How the mean of ``target`` or of ``X`` is obtained; see `protosieve.means`. By default exact for a target
+        or an array of up to 20,000 rows, else a compressed sample.
     diversity : float, default 1.0
         Zero or more. With 0 the rows with the largest ``|witness|`` are returned, alike or not.
     pool_size : int, optional
@@ -155,12 +155,20 @@ def criticisms(
         first = next(blocks, None)
         if first is None:
             raise InputError(NO_ROWS.format((0, prototypes.rows.shape[1])))
-        wanted = _target(target, mean, prototypes)
-        known = result._known_objective() if isinstance(result, Selector) else None
-        if known is not None and wanted is None and mean is None:
-            critic = _Critic(prototypes, known.mean, follows=False, size=size)
+        wanted = target_rows(target, mean, first)
+        if wanted is not None:
+            _check_columns(target, wanted, "target", prototypes)
+        if isinstance(result, Selector) and wanted is None and mean is None:
+            critic = _Critic(prototypes, result._known_objective().mean, follows=False, size=size)
         else:
-            state = _begin(mean, source.whole if wanted is None else wanted, prototypes.kernel, first, random_state)
+            state = _begin(
+                mean,
+                source.whole if wanted is None else wanted,
+                prototypes.kernel,
+                first,
+                random_state,
+                len(prototypes),
+            )
             critic = _Critic(prototypes, state, follows=True, size=size)
         for rows in chain([first], blocks):
             critic.look(rows)
@@ -300,28 +308,12 @@ def _spread(kernel: Kernel, rows: Array, strength: Float64, n: int, diversity: f
     return chosen
 
 
-def _begin(mean: Mean | None, target: Array | None, kernel: Kernel, like: Array, random_state: Any) -> MeanState:
-    wish = mean if mean is not None else ReservoirMean() if target is None else ExactMean()
+def _begin(
+    mean: Mean | None, target: Array | None, kernel: Kernel, like: Array, random_state: Any, n_prototypes: int
+) -> MeanState:
+    wish = mean or default_mean(target)
     wish.check(target)
-    target = None if target is None else target.astype(like.dtype, copy=False)
-    return wish.begin(kernel, target, like, generator(random_state))
-
-
-def _target(target: Any, mean: Mean | None, prototypes: Prototypes) -> Array | None:
-    given = None if mean is None else mean.target
-    if given is not None and target is not None:
-        raise InputError(
-            f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
-            f"{np.shape(target)}; give one of them"
-        )
-    target = given if target is None else target
-    if target is None:
-        return None
-    rows = as_rows(target, "target")
-    if not len(rows):
-        raise InputError("target has no rows; give the rows to match, or leave target out")
-    _check_columns(target, rows, "target", prototypes)
-    return rows
+    return wish.begin(kernel, target, like, generator(random_state), n_prototypes)
 
 
 def _check_columns(given: Any, rows: Array, name: str, prototypes: Prototypes) -> None:

@@ -49,6 +49,9 @@ class MeanState(ABC):
         """The sample of the stream this mean keeps, if it does."""
         return None
 
+    def own(self) -> None:  # noqa: B027  (most have nothing to do)
+        """Copy the target's rows where they are still somebody else's."""
+
     @abstractmethod
     def observe(self, rows: Array) -> None:
         """A block of the stream has arrived; called once per block, before the block is judged."""
@@ -101,6 +104,9 @@ class FixedMean(MeanState):
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it changes but what it has yet to compute
 
+    def own(self) -> None:
+        self.rows = self.rows.copy()
+
     def observe(self, rows: Array) -> None:
         pass
 
@@ -111,9 +117,13 @@ class FixedMean(MeanState):
         return False
 
     def at(self, points: Points) -> Float64:
+        return self._share(points, 0)
+
+    def _share(self, points: Points, first: int) -> Float64:
+        """What the rows from ``first`` on have in the mean."""
         total = np.zeros(len(points))
         dtype = points.left.dtype
-        for start in range(0, len(self.rows), _TILE):
+        for start in range(first, len(self.rows), _TILE):
             tile = slice(start, start + _TILE)
             total += self.weights[tile].astype(dtype) @ self.kernel.block(self._tile(tile, dtype), points)
         return total
@@ -130,8 +140,14 @@ class FixedMean(MeanState):
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:
-            blocks = (slice(start, start + step) for start in range(0, len(self.rows), step))
-            self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
+            self.norm = 0.0
+            for start in range(0, len(self.rows), step):  # a block with itself once, and with those behind it twice
+                block = slice(start, start + step)
+                points = self._tile(block, self.rows.dtype)
+                behind = 2 * self._share(points, start + step)
+                w = self.weights[block]
+                own = self.kernel.block(points, points).astype(np.float64) @ w
+                self.norm += self.share_of_norm(block, own + behind)
         return self.norm
 
     def share_of_norm(self, block: slice, mu: Float64) -> float:

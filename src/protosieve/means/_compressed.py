@@ -19,7 +19,7 @@ _BLOCK = 512
 _FEWEST = 512  # points, however few prototypes are wanted
 _PER_PROTOTYPE = 4
 _WORTH_IT = 4  # a sample of this many rows per point or fewer is used as it is
-_OFFERED = 4096  # new rows of a running sample that may become points each time it is compressed
+_OFFERED = 2048  # new rows of a running sample that may become points each time it is compressed
 
 
 def compress(source: FixedMean, order: Indices, points: int, members: Members | None = None) -> tuple[Members, Float64]:
@@ -54,6 +54,9 @@ class Compressed(MeanState):
 
     source: FixedMean
     points: FixedMean
+
+    def own(self) -> None:
+        self.source.own()
 
     def observe(self, rows: Array) -> None:
         pass
@@ -166,8 +169,8 @@ class CompressedMean(Mean):
 
     Notes
     -----
-    Compressing costs O(sample^2 d + sample points^2); while following a stream, 4,096 new rows are considered as points
-    each time, O(4096 (sample d + points^2)). Memory is the sample, once or twice, and O(points^2).
+    Compressing costs O(sample^2 d + sample points^2); while following a stream, 2,048 new rows are considered as points
+    each time, O(2048 (sample d + points^2)). Memory is the sample, once or twice, and O(points^2).
 
     Examples
     --------

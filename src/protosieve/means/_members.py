@@ -1,6 +1,7 @@
 """Rows in an exchange set: what joins the kernel, which knows rows, to the algebra, which does not."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,8 @@ from protosieve.weights import ExchangeSet
 
 __all__ = ["Members"]
 
-# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 32,768 entries.
-_ENTRIES, _FEWEST, _MOST = 32_768, 64, 512
+# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 51,200 entries.
+_ENTRIES, _FEWEST, _MOST = 51_200, 64, 512
 
 
 @storable
@@ -47,15 +48,19 @@ class Members:
             part = slice(start, start + length)
             self._reserve(len(rows[part]))
             strip = points.take(part)
-            events = self.exchange.offer(
-                self._similarities(kernel, strip), kernel.block(strip, strip), diagonal[part], mu[part]
-            )
+            near, own = self._similarities(kernel, strip), partial(kernel.block, strip, strip)
+            events = self.exchange.offer(near, own, diagonal[part], mu[part])
             for row, slot in events:
                 self.indices[slot] = indices[start + row] if row >= 0 else -1
                 if row >= 0:
                     self.rows[slot] = rows[start + row]
                     self.left[slot] = strip.left[row]
         self._vacate(self.exchange.settle())
+
+    def emptied(self) -> "Members":
+        """No members, the same room."""
+        exchange = ExchangeSet(self.exchange.room, self.exchange.noise, self.exchange.margin)
+        return Members(exchange, self.rows[:0].copy(), self.left[:0].copy(), self.indices[:0].copy())
 
     def renew(self, mu: Float64) -> None:
         """The means have changed, by slot."""

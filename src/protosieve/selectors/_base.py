@@ -3,7 +3,6 @@
 import copy
 import numbers
 import os
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -15,11 +14,11 @@ from protosieve import _state
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError
 from protosieve.means import FixedMean
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors._rows import as_rows, target_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Saved, Stream
 
@@ -89,23 +88,13 @@ class StreamSelector(Selector):
         self
         """
         with self._unchanged_on_error(), one_thread():
-            self._check_parameters()
-            rows = self._working(as_rows(X, "X"))
-            check_labels(y, rows)
-            if not len(rows):
-                raise InputError(NO_ROWS.format(rows.shape))
-            given = self._target_rows(rows, target)
-            stream = self._open(rows, rows.copy() if given is None else given)
+            rows, given = self._rows_to_fit(X, y, target)
+            stream = self._open(rows, rows if given is None else given)
             stream.is_target = given is None
-            self._remember_columns(X, reset=True)
-            if len(rows) < self.n_prototypes:
-                warnings.warn(
-                    f"n_prototypes={self.n_prototypes} but X has {len(rows)} rows: at most these are kept",
-                    ProtosieveWarning,
-                    stacklevel=2,
-                )
             self._feed(stream, rows)
             self._look_again(stream, rows)
+            if stream.target is not None:  # not begun yet, and the rows are the user's
+                stream.target = stream.target.copy()
             self._stream = stream
             self._early_target = None
             self._result = self._finish()
@@ -191,7 +180,7 @@ class StreamSelector(Selector):
         if not len(rows):
             self._early_target = target  # it came with a chunk without rows: it is for the first that has some
             return None, rows
-        stream = self._open(rows, self._target_rows(rows, target))
+        stream = self._open(rows, target_rows(target, self.mean, rows))
         self._remember_columns(X, reset=True)
         self._early_target = None
         return stream, rows
@@ -270,12 +259,12 @@ class StreamSelector(Selector):
             self._advance(stream, rest)
 
     def _begin(self, stream: Stream, rows: Array) -> None:
-        """Fix what is learnt from data: from the target where there is one, else from the first block."""
-        kernel = self._kernel().resolve(rows if stream.target is None else stream.target, stream.rng)
-        seed = np.random.default_rng(stream.rng.integers(2**63))
-        mean = self._mean(stream.target).begin(kernel, stream.target, rows, seed, self.n_prototypes)
-        stream.objective = KernelMean(kernel, mean)
-        stream.is_target = stream.is_target and isinstance(mean, FixedMean) and mean.rows is stream.target
+        """The target, the kernel and the mean are settled with the first block."""
+        stream.objective = self._objective(rows, stream.target, stream.rng)
+        mean = stream.objective.mean
+        if stream.is_target:
+            stream.is_target = isinstance(mean, FixedMean) and mean.rows is stream.target
+            mean.own()  # the rows are the user's
         stream.target = None  # the mean has what it needs of it
 
     def _known_objective(self) -> KernelMean:

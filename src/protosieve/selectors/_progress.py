@@ -11,16 +11,16 @@ _EVERY = 1.0  # seconds between two lines
 class Progress:
     """Lines on standard error, at most one a second; a call that takes less than that says nothing."""
 
-    def __init__(self, name: str, rows: int) -> None:
-        self._name, self._rows = name, rows
+    def __init__(self, name: str, total: int, unit: str = "rows") -> None:
+        self._name, self._total, self._unit = name, total, unit
         self._start = self._last = time.monotonic()
 
     def note(self, done: int, value: float | None) -> None:
-        """``done`` rows of this call are judged; ``value`` is the objective of what is held, where it is known."""
+        """``done`` of all is done; ``value`` is the objective of what is held, where it is known."""
         now = time.monotonic()
         if now - self._last < _EVERY:
             return
         self._last = now
         held = "" if value is None else f", l = {value:.6g}"
         speed = done / (now - self._start)
-        sys.stderr.write(f"{self._name}: {done:,} of {self._rows:,} rows, {speed:,.0f} rows/s{held}\n")
+        sys.stderr.write(f"{self._name}: {done:,} of {self._total:,} {self._unit}, {speed:,.0f} {self._unit}/s{held}\n")

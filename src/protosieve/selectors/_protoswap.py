@@ -20,6 +20,7 @@ from protosieve.weights import NonNegativeQP, definite_cholesky
 
 __all__ = ["ProtoSwap"]
 
+_ATTEMPTS = 4  # sets a second look at a small sample starts from
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
 
@@ -204,19 +205,40 @@ class ProtoSwap(StreamSelector):
         return basic if self._is_better(basic, progress.best.mu, objective, members.exchange.value) else found
 
     def _second_look(self, progress: Swapping, objective: KernelMean) -> None:
-        """Offer the sample in random order; a small one again and again while that changes anything."""
+        """Offer the sample in random order.
+
+        As long as no more than ``second_look`` rows are offered in all, a small sample is offered until nothing
+        changes, and then to an empty set, a few times: exchanges one by one can get stuck, and where there are few rows
+        that is cheap to mend.
+        """
         if not self.second_look:
             return
         own = progress.sample
         reservoir, mu = (objective.mean.stream_sample(), None) if own is None else (own.reservoir, own.mu)
         assert reservoir is not None
-        for _ in range(max(1, self.second_look // reservoir.filled)):
-            before = progress.members.indices.copy()
-            order = reservoir.rng.permutation(reservoir.filled)[: self.second_look]
-            means = None if mu is None else mu[order]
-            self._offer(progress.members, objective, reservoir.indices[order], reservoir.rows[order], means)
-            if np.array_equal(before, progress.members.indices):
-                break
+        left, tried = self.second_look, progress.members
+        for _ in range(_ATTEMPTS):
+            left -= self._offer_sample(tried, objective, reservoir, mu, left)
+            if tried.exchange.value > progress.members.exchange.value:
+                progress.members = tried
+            if left < reservoir.filled:
+                return
+            tried = tried.emptied()
+
+    def _offer_sample(
+        self, members: Members, objective: KernelMean, sample: Reservoir, mu: Float64 | None, most: int
+    ) -> int:
+        """Until nothing changes, or ``most`` rows have been offered; returns how many were."""
+        offered, changed = 0, True
+        while changed and offered < most:
+            before = members.indices.copy()
+            order = sample.rng.permutation(sample.filled)[: self.second_look]
+            self._offer(
+                members, objective, sample.indices[order], sample.rows[order], None if mu is None else mu[order]
+            )
+            changed = not np.array_equal(before, members.indices)
+            offered += len(order)
+        return offered
 
     def _offer(
         self,

@@ -8,8 +8,9 @@ from sklearn.utils import check_array
 
 from protosieve._typing import Array
 from protosieve.errors import InputError
+from protosieve.means import Mean
 
-__all__ = ["NO_ROWS", "as_rows"]
+__all__ = ["NO_ROWS", "as_rows", "target_rows"]
 
 NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
@@ -42,6 +43,30 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
         raise InputError(_explain(X, name, first, error)) from error
     _check_finite(rows, name, first, X)
     return np.asarray(rows)
+
+
+def target_rows(target: Any, mean: Mean | None, rows: Array) -> Array | None:
+    """The target the user gave, to a call or to the mean, as rows of our own: in streams, arrays are often filled again
+    and again. ``None`` if there is none.
+    """
+    given = None if mean is None else mean.target
+    if given is not None and target is not None:
+        raise InputError(
+            f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
+            f"{np.shape(target)}; give one of them"
+        )
+    target = given if target is None else target
+    if target is None:
+        return None
+    found = as_rows(target, "target", dtype=rows.dtype)
+    found = found.copy() if np.may_share_memory(found, target) else found
+    if not len(found):
+        raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
+    if found.shape[1] != rows.shape[1]:
+        raise InputError(
+            f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
+        )
+    return found
 
 
 class _NotNumbersError(InputError, TypeError):

@@ -21,14 +21,14 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean
-from protosieve.selectors._rows import NO_ROWS, as_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Recorder
 from protosieve.weights import NonNegativeQP
 
 _EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
-__all__ = ["Selection", "Selector", "check_labels", "generator"]
+__all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     # -- the result
 
-    def _known_objective(self) -> KernelMean | None:
-        """What the result was judged by, where a fitted selector keeps it."""
-        return None
+    @abstractmethod
+    def _known_objective(self) -> KernelMean:
+        """What the result was judged by."""
 
     def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
         """The weights of the chosen rows, and ``l`` there; by default the best non-negative ones."""
@@ -198,30 +198,30 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return Gaussian() if self.kernel is None else as_kernel(self.kernel)
 
     def _mean(self, target: Array | None) -> Mean:
-        if self.mean is not None:
-            return self.mean
-        return CompressedMean() if target is None or len(target) > _EXACT_UP_TO else ExactMean()
+        return default_mean(target) if self.mean is None else self.mean
 
-    def _target_rows(self, rows: Array, target: Any) -> Array | None:
-        """The target the user gave, as rows of our own: in streams, arrays are often filled again and again."""
-        given = None if self.mean is None else self.mean.target
-        if given is not None and target is not None:
-            raise InputError(
-                f"there are two targets: mean has one of shape {np.shape(given)}, target= is of shape "
-                f"{np.shape(target)}; give one of them"
+    def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
+        """What was passed to ``fit``, checked: rows, and the target where one was given."""
+        self._check_parameters()
+        rows = self._working(as_rows(X, "X"))
+        check_labels(y, rows)
+        if not len(rows):
+            raise InputError(NO_ROWS.format(rows.shape))
+        given = target_rows(target, self.mean, rows)
+        self._remember_columns(X, reset=True)
+        if len(rows) < self.n_prototypes:
+            warnings.warn(
+                f"n_prototypes={self.n_prototypes} but X has {len(rows)} rows: at most these are kept",
+                ProtosieveWarning,
+                stacklevel=3,
             )
-        target = given if target is None else target
-        if target is None:
-            return None
-        found = as_rows(target, "target", dtype=rows.dtype)
-        found = found.copy() if np.may_share_memory(found, target) else found
-        if not len(found):
-            raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
-        if found.shape[1] != rows.shape[1]:
-            raise InputError(
-                f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
-            )
-        return found
+        return rows, given
+
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> KernelMean:
+        """Fix what is learnt from data: from the target where there is one, else from the first block."""
+        kernel = self._kernel().resolve(first if target is None else target, rng)
+        seed = np.random.default_rng(rng.integers(2**63))
+        return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed, self.n_prototypes))
 
     def _working(self, rows: Array) -> Array:
         """The rows in the dtype the kernel can be trusted in."""
@@ -236,6 +236,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+
+def default_mean(target: Array | None) -> Mean:
+    """Exact, unless every row would cost more than that is worth."""
+    return ExactMean() if target is not None and len(target) <= _EXACT_UP_TO else CompressedMean()
 
 
 def check_labels(y: Any, rows: Array) -> None:

@@ -25,7 +25,9 @@ O(rows x m) per exchange: only similarities to the newcomer are new. The newcome
 terms of A itself are collected and added in one product: updates of rank one are bound by memory.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -129,12 +131,14 @@ class ExchangeSet:
                 setattr(self, name, grown(getattr(self, name), slots))
             self.__post_init__()
 
-    def offer(self, similarities: Array, own: Array, diagonal: Float64, mu: Float64) -> list[tuple[int, int]]:
+    def offer(
+        self, similarities: Array, own: Callable[[], Array], diagonal: Float64, mu: Float64
+    ) -> list[tuple[int, int]]:
         """Judge rows one after the other; returns who took which slot, in order, as ``(row, slot)``.
 
-        ``similarities`` are those of the rows to the slots, zero for empty ones; ``own`` those between the rows. A slot
-        given up without a newcomer is reported as ``(-1, slot)``. There must be a free slot for every row, or ``room``
-        slots.
+        ``similarities`` are those of the rows to the slots, zero for empty ones; ``own`` gives those between the rows,
+        and is called if one of them is taken. A slot given up without a newcomer is reported as ``(-1, slot)``. There
+        must be a free slot for every row, or ``room`` slots.
         """
         rows = _Rows(self, similarities, own, diagonal, mu)
         events: list[tuple[int, int]] = []
@@ -283,8 +287,11 @@ class ExchangeSet:
 
     def times_inverse(self, K: Float64) -> Float64:
         """``K A``."""
-        terms, signs = self._pending()
-        return np.asarray(K @ self.inverse + ((K @ terms.T) * signs) @ terms)
+        B = K @ self.inverse
+        if self._n_terms:
+            terms, signs = self._pending()
+            B += ((K @ terms.T) * signs) @ terms
+        return np.asarray(B)
 
     def _pending(self) -> tuple[Float64, Float64]:
         return self._terms[: self._n_terms], self._signs[: self._n_terms]
@@ -445,16 +452,23 @@ class _Rows:
     B and s are computed for rows with a positive gradient only, when first asked for.
     """
 
-    def __init__(self, members: ExchangeSet, K: Array, own: Array, diagonal: Float64, mu: Float64) -> None:
-        self._set = members
-        self.K, self.own = K.astype(np.float64, order="C"), own.astype(np.float64)
+    def __init__(
+        self, members: ExchangeSet, K: Array, own: Callable[[], Array], diagonal: Float64, mu: Float64
+    ) -> None:
+        self._set, self._own = members, own
+        self.K = K.astype(np.float64, order="C")
         self.diagonal, self.mu = diagonal, mu
         self.floor = members.least * diagonal
         self.B = np.zeros_like(self.K)
         self.s = np.zeros(len(mu))
         self.g = np.zeros(len(mu))
         self._known = np.zeros(len(mu), np.bool_)
+        self._look = 1 + _LOOK // members.room
         self.set_gradients(0)
+
+    @cached_property
+    def own(self) -> Float64:
+        return self._own().astype(np.float64)
 
     def set_gradients(self, start: int) -> None:
         np.subtract(self.mu[start:], self.K[start:] @ self._set.w, out=self.g[start:])
@@ -462,33 +476,46 @@ class _Rows:
     def first(self, start: int) -> int | None:
         """The first row, from ``start``, that would raise ``l``."""
         rows = start + np.flatnonzero(self.g[start:] > self._set.tolerance)
-        look = 1 + _LOOK // self._set.room
         while len(rows):
-            window = rows[:look]
+            window, rows = rows[: self._look], rows[self._look :]
             if not self._known[window].all():
-                self._learn(rows[~self._known[rows]])
+                self._learn(window, rows)
             if self._set.size < self._set.room:
-                return int(rows[0])
+                return int(window[0])
             passing = self._passing(window)
             first = int(passing.argmax())
             if passing[first]:
+                self._look = 1 + _LOOK // self._set.room
                 return int(window[first])
-            rows, look = rows[look:], 2 * look
+            self._look *= 2
         return None
 
     def _passing(self, rows: Indices) -> NDArray[np.bool_]:
-        g = self.g[rows]
+        g, s = self.g[rows], np.maximum(self.s[rows], self.floor[rows])
         best = self.B[rows]
         best *= self._set.twice_turned
-        best += np.multiply.outer(g, self._set.worth)
-        return np.asarray(g * best.max(axis=1) > np.maximum(self.s[rows], self.floor[rows]))
+        # the two terms at their largest, each for itself, decide about most rows
+        passing = np.asarray(g * (g * self._set.worth.max() + best.max(axis=1)) > s)
+        if passing.any():
+            open_ = np.flatnonzero(passing)
+            g, best = g[open_], best[open_]
+            best += np.multiply.outer(g, self._set.worth)
+            passing[open_] = g * best.max(axis=1) > s[open_]
+        return passing
 
-    def _learn(self, rows: Indices) -> None:
-        K = self.K[rows]
-        B = self._set.times_inverse(K)
-        self.B[rows] = B
-        self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
-        self._known[rows] = True
+    def _learn(self, window: Indices, later: Indices) -> None:
+        """B and s of all that will be asked for, if nobody has changed by then."""
+        rows = np.concatenate([window, later])
+        rows = rows[~self._known[rows]]
+        if 2 * len(rows) > len(self.mu):  # more than half, as is common at first: all of them, then nothing is copied
+            self.B = self._set.times_inverse(self.K)
+            np.subtract(self.diagonal, np.einsum("ij,ij->i", self.K, self.B), out=self.s)
+            self._known[:] = True
+        else:
+            K = self.K[rows]
+            self.B[rows] = B = self._set.times_inverse(K)
+            self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
+            self._known[rows] = True
 
     def follow(self, j: int, change: _Exchange) -> None:
         """Row j joins, members leave: what that means for the rows behind."""

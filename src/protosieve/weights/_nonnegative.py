@@ -190,6 +190,24 @@ class NonNegativeQP:
         self.size = q - 1
         self._settle()
 
+    def truncate(self, weights: Float64) -> None:
+        """Go back to the first members, whose best weights were these. O(q^2), but O(q^3) where the basis has changed.
+
+        The first rows of the basis are that of the first members, unless one of them has come back after a later one
+        joined, or has left the basis since.
+        """
+        q = len(weights)
+        self.n_inside = int(np.count_nonzero(self.inside < q))
+        self.outside = self.outside[self.outside < q]
+        self.size = q
+        self.w[:q] = weights
+        self.scale = float(np.abs(self.mu[:q]).max(initial=0.0))
+        if (self.inside >= q).any() or weights[self.outside].any():
+            self._refactor()
+        else:
+            self._rest_only(np.flatnonzero(weights[self.inside] == 0))
+        self._settle()
+
     def renew(self, mu: Float64) -> None:
         """The members' means have changed: solve again from the present weights. O(q^2) and what changes sign."""
         self.mu[: self.size] = mu
@@ -374,12 +392,16 @@ class NonNegativeQP:
         self.w[self.inside[columns]] = 0.0
         for column in sorted(columns, reverse=True):
             self._leave(column)
+        self._rest_only(np.flatnonzero(np.isin(self.inside, resting)))
+
+    def _rest_only(self, columns: Indices) -> None:
+        """The basis has been cut: these are Z now, and all that follows from it is computed anew."""
         a = self.n_inside
         V = self.basis[:a, :a]
         self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max(initial=1.0))
         self.zero, self.nu, self.rows = _indices(), _vector(), np.zeros((0, len(self.basis)))
-        if len(resting):
-            self._rest(np.flatnonzero(np.isin(self.inside, resting)))
+        if len(columns):
+            self._rest(columns)
         self.rewritten += 1
         self._unconstrained()
 

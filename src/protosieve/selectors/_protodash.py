@@ -1,0 +1,284 @@
+"""ProtoDash: batch greedy selection by gradient (Gurumoorthy et al.)."""
+
+import math
+import numbers
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from protosieve._typing import Array, Float64, Indices
+from protosieve.kernels import Kernel, Points
+from protosieve.means import Mean
+from protosieve.objectives import Block, KernelMean
+from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
+from protosieve.selectors._progress import Progress
+from protosieve.selectors._rules import Rule
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["ProtoDash"]
+
+_SHORTLIST = 512  # rows a guess chooses from, at least
+_PER_STEP = 16  # of the shortlist for each step that is guessed
+_EVEN = 8  # steps are guessed in multiples of this, products of other widths take up to twice as long
+_MOST = 32  # steps guessed at once
+_PART = 2048  # rows whose gradients are computed at once: the products stay in the cache
+_GRADIENT_TOLERANCE = 1e-10  # of the largest mu: a gradient below it is zero, as in the weights' program
+
+
+class ProtoDash(BatchSelector):
+    """Take the row with the largest gradient, solve the weights again, m times; all rows in memory.
+
+    The gradient of ``l`` at row j, ``mu_j - sum_i w_i k(x_i, x_j)``, says how much of the target near j the prototypes
+    do not cover yet. Choosing its maximum, with the best non-negative weights after every choice, is exact greedy
+    pursuit, and has a constant-factor guarantee (the objective is weakly submodular). Choices are nested: the first k
+    of ``order_`` are what ``n_prototypes=k`` would choose.
+
+    It does well with any kernel and any order of the rows, and is the quality streaming selectors are measured by. It
+    needs all rows in memory and, with the default mean, n x n kernel values: beyond some 100,000 rows give it a
+    `ReservoirMean`, or use a selector that streams. It stops before m rows when no gradient is positive.
+    Of equal gradients (to rounding) the earliest row is taken.
+
+    Parameters
+    ----------
+    n_prototypes : int, default 10
+        At most so many rows are kept; m.
+    kernel : Kernel or function, default ``Gaussian()``
+        Similarity of rows; the default learns its width from the data.
+    mean : Mean, optional
+        How the target's mean embedding is obtained; ``ExactMean()`` by default.
+    cache_size : float, default 1000
+        Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
+        fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
+    random_state : int, Generator or None
+        Seeds the rows the kernel's width is learnt from and the sample of a sampled mean.
+    block_size : int, default 512
+        Rows whose mean is computed at once.
+    verbose : bool, default False
+        Say on standard error, once a second, how far a long call has come.
+
+    Notes
+    -----
+    Beside the mean: O(n m (d + m)) time, mostly in products of matrices, O(m^2) for each new set of weights, and
+    n (d + m + 64) numbers of memory.
+
+    The gradients of all rows after every single choice would be a product of a matrix and a vector each time, limited
+    by the speed of memory. Instead some steps are guessed from a shortlist of rows with large gradients, then the
+    gradients of all rows at all these steps come from one product of matrices, and the guess holds up to the first step
+    at which some row had a larger gradient. The choice is the one exact greedy makes.
+
+    References
+    ----------
+    K. S. Gurumoorthy, A. Dhurandhar, G. Cecchi, C. Aggarwal: Efficient Data Representation by Selecting Prototypes with
+    Importance Weights. ICDM 2019; arXiv:1707.01212 (2017).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protosieve import ProtoDash
+    >>> X, species = load_iris(return_X_y=True)
+    >>> selector = ProtoDash(n_prototypes=6, random_state=0).fit(X)
+    >>> sorted(set(species[selector.prototype_indices_].tolist()))
+    [0, 1, 2]
+
+    Choices are nested:
+
+    >>> bool((ProtoDash(3, random_state=0).fit(X).order_ == selector.order_[:3]).all())
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **BatchSelector._rules,
+        "cache_size": Rule(
+            "a number of megabytes of at least 0", lambda value: isinstance(value, numbers.Real) and float(value) >= 0
+        ),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 10,
+        *,
+        kernel: Any = None,
+        mean: Mean | None = None,
+        cache_size: float = 1000,
+        random_state: Any = None,
+        block_size: int = 512,
+        verbose: bool = False,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.kernel = kernel
+        self.mean = mean
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.block_size = block_size
+        self.verbose = verbose
+
+    def _pick(self, objective: KernelMean, source: Block, progress: Progress | None) -> Choice:
+        m = min(self.n_prototypes, len(source))
+        pursuit = Pursuit(objective.kernel, source, m, self.cache_size)
+        while pursuit.advance():
+            if progress is not None:
+                progress.note(len(pursuit.chosen), pursuit.qp.value)
+        return Choice(pursuit.chosen, pursuit.qp.weights, np.array(pursuit.values))
+
+
+@dataclass
+class Guess:
+    """Some steps of the greedy choice, made on a shortlist."""
+
+    picks: list[int] = field(default_factory=list)
+    weights: list[Float64] = field(default_factory=list)  # of all members after each pick
+    values: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.picks)
+
+    def add(self, pick: int, qp: NonNegativeQP) -> Float64:
+        """One more step, after which the program is this; returns the weights."""
+        self.picks.append(pick)
+        self.weights.append(qp.weights)
+        self.values.append(qp.value)
+        return self.weights[-1]
+
+    def steps(self, dtype: Any) -> Array:
+        """The weights, one column per step; members that come later have none. Columns of zeros make the width even."""
+        table = np.zeros((len(self.weights[-1]), _even(len(self))), dtype)
+        for step, w in enumerate(self.weights):
+            table[: len(w), step] = w
+        return table
+
+
+class Pursuit:
+    """The greedy choice under way: who is chosen, their weights, and the gradient of every row at these weights."""
+
+    def __init__(self, kernel: Kernel, source: Block, m: int, cache_size: float) -> None:
+        dtype = source.points.left.dtype
+        self._kernel, self._source, self._m = kernel, source, m
+        self._similarities = Similarities(kernel, source.points, m, cache_size)
+        self._rows_mu = source.mu.astype(dtype)  # minus infinity once a row is chosen: then it is never the largest
+        self._gradient = self._rows_mu
+        self._room = np.empty(len(source) * _even(min(_MOST, m)), dtype)
+        self._size = _EVEN
+        self._rounding = rounding(source)
+        self._least = max(self._rounding, _GRADIENT_TOLERANCE * float(np.abs(source.mu).max()))
+        self.qp = NonNegativeQP(noise=float(np.finfo(dtype).eps))
+        self.chosen: Indices = np.zeros(0, np.intp)
+        self.values: list[float] = []
+
+    def advance(self) -> bool:
+        """Choose at least one more row; ``False`` when there are m, or none has a positive gradient."""
+        size = min(self._size, self._m - len(self.chosen))
+        guess = self._guess(size) if size else None
+        if guess is None or not len(guess):
+            return False
+        gradients = self._similarities.gradients(self._rows_mu, guess, self._room)
+        sure = self._sure(guess, gradients)
+        picks = np.array(guess.picks[:sure], np.intp)
+        if sure < len(guess):
+            self.qp.truncate(guess.weights[sure - 1])
+            self._similarities.truncate(len(self.chosen) + sure)
+        self.chosen = np.concatenate([self.chosen, picks])
+        self.values += guess.values[:sure]
+        self._rows_mu[picks] = -np.inf
+        self._gradient = gradients[:, sure - 1].copy()
+        self._size = min(2 * size, _MOST) if sure == len(guess) else _even(sure)
+        return True
+
+    def _guess(self, size: int) -> Guess:
+        """Greedy steps on the rows that have the largest gradients now; the first of them is right for certain."""
+        listed = self._shortlist(max(_SHORTLIST, _PER_STEP * size))
+        points, mu = self._source.points.take(listed), self._rows_mu[listed]
+        before = len(self.chosen)
+        K = np.empty((len(listed), before + size), mu.dtype)
+        K[:, :before] = self._similarities.at(listed)
+        gradient = self._gradient[listed]
+        guess = Guess()
+        for q in range(before, before + size):
+            pick = earliest(gradient, self._rounding)
+            if gradient[pick] <= self._least:
+                break
+            row = int(listed[pick])
+            self.qp.append(K[pick, :q].astype(np.float64), self._source.diagonal[row], self._source.mu[row])
+            w = guess.add(row, self.qp)
+            K[:, q : q + 1] = self._kernel.block(points, points.take(slice(pick, pick + 1)))
+            mu[pick] = -np.inf
+            gradient = mu - K[:, : q + 1] @ w.astype(K.dtype)
+        return guess
+
+    def _shortlist(self, size: int) -> Indices:
+        """The rows with the largest gradients, of equal ones the earliest; rising."""
+        gradient = self._gradient
+        if size >= len(gradient):
+            return np.arange(len(gradient))
+        last = np.partition(gradient, len(gradient) - size)[len(gradient) - size]
+        above = np.flatnonzero(gradient > last + self._rounding)
+        equal = np.flatnonzero(np.abs(gradient - last) <= self._rounding)[: size - len(above)]
+        return np.sort(np.concatenate([above, equal]))
+
+    def _sure(self, guess: Guess, gradients: Array) -> int:
+        """How many steps of the guess are right: after each, no row may have a larger gradient than the next pick."""
+        for step, pick in enumerate(guess.picks):
+            gradients[pick, step:] = -np.inf
+        following, steps = guess.picks[1:], np.arange(len(guess) - 1)
+        largest = _column_maxima(gradients)[: len(steps)]
+        wrong = np.flatnonzero(gradients[following, steps] < largest - self._rounding)
+        return int(wrong[0]) + 1 if len(wrong) else len(guess)
+
+
+class Similarities:
+    """Every row against the members: kept as far as the cache goes, computed again beyond it."""
+
+    def __init__(self, kernel: Kernel, points: Points, m: int, cache_size: float) -> None:
+        dtype = points.left.dtype
+        fitting = math.floor(min(cache_size * 1e6 / (len(points) * dtype.itemsize), m))
+        self._kernel, self._points = kernel, points
+        self._kept = np.empty((len(points), fitting), dtype)
+        self._members: Indices = np.zeros(0, np.intp)
+
+    def at(self, rows: Indices) -> Array:
+        """Some rows against all members, those of the last guess included."""
+        return self._block(rows, self._points.take(rows), self._beyond())
+
+    def _beyond(self) -> Points:
+        """The members whose similarities are not kept."""
+        return self._points.take(self._members[self._kept.shape[1] :])
+
+    def _block(self, rows: Indices | slice, points: Points, beyond: Points) -> Array:
+        kept = self._kept[rows, : len(self._members)]
+        return np.concatenate([kept, self._kernel.block(points, beyond)], axis=1) if len(beyond) else kept
+
+    def gradients(self, mu: Array, guess: Guess, room: Array) -> Array:
+        """The gradients of all rows, one column for each step of the guess, whose picks become members."""
+        before = len(self._members)
+        self._members = np.concatenate([self._members, np.array(guess.picks, np.intp)])
+        fresh, beyond = self._points.take(self._members[before : self._kept.shape[1]]), self._beyond()
+        weights = guess.steps(mu.dtype)
+        found = room[: len(mu) * weights.shape[1]].reshape(len(mu), -1)
+        for part in _parts(len(mu)):
+            points = self._points.take(part)
+            if len(fresh):
+                self._kept[part, before : before + len(fresh)] = self._kernel.block(points, fresh)
+            np.matmul(self._block(part, points, beyond), weights, out=found[part])
+            np.subtract(mu[part, None], found[part], out=found[part])
+        return found
+
+    def truncate(self, size: int) -> None:
+        """Go back to the first members."""
+        self._members = self._members[:size]
+
+
+def _even(steps: int) -> int:
+    return -(-steps // _EVEN) * _EVEN
+
+
+def _column_maxima(table: Array) -> Array:
+    """``table.max(axis=0)``, which is slow on few columns: here 16 rows at a time are as one long row."""
+    n, width = table.shape
+    whole = n - n % 16
+    folded = table[:whole].reshape(-1, 16 * width).max(axis=0, initial=-np.inf).reshape(16, width)
+    return np.asarray(np.concatenate([folded, table[whole:]]).max(axis=0))
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(start, start + _PART) for start in range(0, n, _PART))
