@@ -18,7 +18,8 @@ after the other, with one thread. Made by `make bench-peers`, {date}, on {machin
   mean: only the choice of rows is judged, whatever a tool optimises and whether or not it gives weights.
 - **seconds**: of the selecting call, with the n x n matrix for tools that need one, with the exact mean for ours. A
   small call before it pays for imports, and of calls of a few seconds the best of three counts.
-- **CPU s**: the processor's share of these. Where the machine was busy with other things, it is the fairer figure.
+- **CPU s**: the processor's share of these. Where the machine was busy with other things it is less disturbed than
+  seconds are, but not undisturbed: tools that fill gigabytes have taken twice as long on a busy machine.
 - **peak MB**: the most memory that call took above what was there before it; the rows themselves are not counted.
 
 The best MMD comes first. A tool that needed more than {minutes:g} minutes or {gigabytes:g} GB, that failed or that did
@@ -28,8 +29,8 @@ REPRODUCE = """## Do it again
 
 `make bench-peers` makes an environment for each peer and keeps it, the data and what each peer chose under `.bench/`:
 an interrupted run goes on where it stopped, and a later one runs ours only. `python -m benchmarks.peers --help` lists
-the options: `--data` and `--tools` choose, `--quick` takes the smallest data, `--fresh` forgets earlier choices.
-[Benchmarks](benchmarks.md) says where the data are from.
+the options: `--data` and `--tools` choose, `--quick` takes the smallest data, `--fresh` forgets earlier choices and
+times. [Benchmarks](benchmarks.md) says where the data are from.
 """
 
 
