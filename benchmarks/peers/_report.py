@@ -12,7 +12,8 @@ HEADER = """# Beside the peers
 Other tools that choose rows, and ours, on the same float64 rows: each in an environment and a process of its own, one
 after the other, with one thread. Made by `make bench-peers`, {date}, on {machine}.
 
-- **rows**: distinct rows chosen. Some tools cannot hit m, and some give more; more rows make a smaller MMD.
+- **rows**: distinct rows chosen. Some tools cannot hit m, and some give more; more rows make a smaller MMD, so there is
+  a line of ours with as many.
 - **MMD**: how far these rows are from the mean of all rows, in the geometry of a Gaussian kernel of the width named.
   Every tool's rows get the best non-negative weights there are for them, solved by us in float64 against the exact
   mean: only the choice of rows is judged, whatever a tool optimises and whether or not it gives weights.
