@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from protosieve import (
     InputError,
+    MMDCritic,
     ParameterError,
     ProtoBasic,
     ProtosieveError,
@@ -197,6 +198,17 @@ def test_where_no_row_is_worth_an_equal_weight_the_least_bad_is_kept(X):
         SieveStreaming(4, kernel=kernel).fit(X, target=X + 1000)
 
 
+def test_copies_of_few_rows_are_all_there_is(X):
+    with pytest.warns(ProtosieveWarning, match=r"ProtoSwap kept 3 of n_prototypes=20: .* say all there is to say"):
+        ProtoSwap(20, random_state=0).fit(np.repeat(X[:3], 30, axis=0))
+
+
+def test_weights_worse_than_none_are_said_to_be(X):
+    with pytest.warns(ProtosieveWarning, match="MMDCritic: 8 rows at these weights are further from the target than"):
+        assert MMDCritic(8, kernel=Gaussian(0.1)).fit(X).objective_ < 0
+
+
+@pytest.mark.filterwarnings("ignore:SieveStreaming. 1 rows at these weights")
 def test_the_remedy_for_few_equal_weights_is_another(X):
     with pytest.warns(
         ProtosieveWarning, match=r"SieveStreaming kept \d+ of n_prototypes=10: .* a wider kernel or a larger"
@@ -244,8 +256,26 @@ def test_a_target_in_the_wrong_place_is_noticed(selector, X):
 
 
 def test_a_generator_says_what_to_do(selector, X):
-    with pytest.raises(InputError, match="X is a generator; call partial_fit with each chunk it gives"):
+    with pytest.raises(InputError, match="X is a generator; give its chunks to partial_fit"):
         selector().fit(X[i : i + 10] for i in range(3))
+    for chunks in ([X[:100], X[100:]], (X[:50], X[:50])):
+        with pytest.raises(InputError, match="of 2 tables; give its chunks to partial_fit, one after the other, or"):
+            selector().fit(chunks)
+
+
+def test_columns_with_dates_are_refused_by_name(selector):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2020-01-01", "2020-02-01"])})
+    with pytest.raises(InputError, match=r"X: column 'when' holds dates .* say what they should count"):
+        selector().fit(frame)
+
+
+def test_a_target_with_other_columns_is_refused(selector, X):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(InputError, match=r"target has the columns \['d', 'c', 'b', 'a'\] and X has .* same order"):
+        selector().fit(frame, target=frame[list("dcba")])
+    with pytest.raises(InputError, match="target has the columns"):
+        selector().partial_fit(frame, target=frame[list("dcba")])
+    np.testing.assert_array_equal(selector(4).fit(frame, target=X).weights_, selector(4).fit(X, target=frame).weights_)
 
 
 def test_columns_are_called_by_their_names(selector, X):
@@ -393,7 +423,9 @@ def test_nothing_similar_to_the_target_says_so(selector, X):
     with pytest.raises(InputError, match="none of the 50 rows"):
         _ = fed.result_
     fed.partial_fit(-rows[50:])
-    assert (fed.prototype_indices_[fed.weights_ > 0] >= 50).all()
+    # beside others a row of negative similarity can help, and a second look finds such
+    assert selector is ProtoSwap or (fed.prototype_indices_[fed.weights_ > 0] >= 50).all()
+    assert fed.objective_ > 0
 
 
 def test_float16_becomes_float32_and_integers_float64(X):

@@ -8,6 +8,7 @@ from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, Strea
 from protosieve.kernels import Gaussian
 from protosieve.means import CompressedMean, ExactMean, FixedMean, Reservoir, ReservoirMean
 from protosieve.means._reservoir import RunningMean
+from protosieve.means._sample import lengthened
 from protosieve.selectors import _selector
 
 rng = np.random.default_rng(0)
@@ -70,10 +71,10 @@ def test_the_reservoir_knows_its_rows_numbers():
     stream = np.arange(500.0)[:, None]
     reservoir = Reservoir.empty(20, stream, np.random.default_rng(3))
     for block in np.split(stream, [7, 90, 400]):
-        before = reservoir.rows.copy()
+        before = lengthened(reservoir.rows, 20)
         taken, places = reservoir.observe(block)
         before[places] = block[taken]
-        np.testing.assert_array_equal(before, reservoir.rows)
+        np.testing.assert_array_equal(before[: reservoir.filled], reservoir.sample)
     np.testing.assert_array_equal(reservoir.sample[:, 0], reservoir.indices)
 
 

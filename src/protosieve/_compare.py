@@ -21,7 +21,7 @@ from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
 from protosieve.means import FixedMean, Mean, MeanState
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
-from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, default_mean, generator
 from protosieve.weights import NonNegativeQP
@@ -321,7 +321,7 @@ class _Arena:
         rows = as_rows(X, "X", dtype=dtype)
         if not len(rows):
             raise InputError(NO_ROWS.format(rows.shape))
-        given = target_rows(target, mean, rows)
+        given = target_rows(target, mean, rows, column_names(X))
         match = rows if given is None else given
         if random_state is None:  # one seed for all, whichever
             random_state = int(np.random.default_rng().integers(2**31))

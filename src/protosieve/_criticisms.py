@@ -18,7 +18,7 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Kernel, Points
 from protosieve.means import Mean, MeanState
 from protosieve.objectives import KernelMean
-from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, default_mean, generator
 
@@ -155,9 +155,7 @@ def criticisms(
         first = next(blocks, None)
         if first is None:
             raise InputError(NO_ROWS.format((0, prototypes.rows.shape[1])))
-        wanted = target_rows(target, mean, first)
-        if wanted is not None:
-            _check_columns(target, wanted, "target", prototypes)
+        wanted = target_rows(target, mean, first, prototypes.feature_names)
         if isinstance(result, Selector) and wanted is None and mean is None:
             critic = _Critic(prototypes, result._known_objective().mean, follows=False, size=size)
         else:
@@ -203,7 +201,7 @@ class _Source:
     def _rows(self, chunk: Any) -> Array:
         rows = as_rows(chunk, "X", self._seen, self._dtype)
         if len(rows):
-            _check_columns(chunk, rows, "X", self._prototypes)
+            _check_columns(chunk, rows, self._prototypes)
             self._dtype = rows.dtype
             self._seen += len(rows)
         return rows
@@ -316,14 +314,13 @@ def _begin(
     return wish.begin(kernel, target, like, generator(random_state), n_prototypes)
 
 
-def _check_columns(given: Any, rows: Array, name: str, prototypes: Prototypes) -> None:
-    d = prototypes.rows.shape[1]
+def _check_columns(given: Any, rows: Array, prototypes: Prototypes) -> None:
+    d, names = prototypes.rows.shape[1], column_names(given)
     if rows.shape[1] != d:
-        raise InputError(f"{name} has {rows.shape[1]} columns and the prototypes have {d}; give the same columns")
-    columns = getattr(given, "columns", None)
-    if columns is not None and prototypes.feature_names not in (None, tuple(map(str, columns))):
+        raise InputError(f"X has {rows.shape[1]} columns and the prototypes have {d}; give the same columns")
+    if names is not None and prototypes.feature_names not in (None, tuple(names)):
         raise InputError(
-            f"{name} has the columns {list(map(str, columns))} and the prototypes {list(prototypes.feature_names)}; "
+            f"X has the columns {names} and the prototypes {list(prototypes.feature_names or ())}; "
             "give the same columns in the same order"
         )
 

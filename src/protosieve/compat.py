@@ -48,6 +48,9 @@ class ProtodashExplainer:
     (True, (3,), (3,))
     """
 
+    def set_params(self, *args: Any, **kwargs: Any) -> None:
+        """There are none, as in AIX360."""
+
     def explain(
         self, X: Any, Y: Any, m: int, kernelType: str = "other", sigma: float = 2, optimizer: str = "cvxpy"
     ) -> tuple[Float64, NDArray[np.int64], Float64]:

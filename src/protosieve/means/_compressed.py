@@ -11,7 +11,7 @@ from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState
 from protosieve.means._members import Members
 from protosieve.means._reservoir import check_seed, check_size, draw
-from protosieve.means._sample import Reservoir
+from protosieve.means._sample import Reservoir, lengthened
 
 __all__ = ["Compressed", "CompressedMean", "RunningCompressed", "compress"]
 
@@ -107,7 +107,10 @@ class RunningCompressed(MeanState):
         return self.reservoir
 
     def observe(self, rows: Array) -> None:
-        self.fresh[self.reservoir.observe(rows)[1]] = True
+        places = self.reservoir.observe(rows)[1]
+        if len(self.fresh) < len(self.reservoir.rows):
+            self.fresh = lengthened(self.fresh, len(self.reservoir.rows))
+        self.fresh[places] = True
 
     def stale(self) -> bool:
         share = 10 if self._is_small else 2
@@ -208,7 +211,7 @@ class CompressedMean(Mean):
         if target is None:
             reservoir = Reservoir.empty(self.sample, like, rng)
             own = np.random.default_rng(rng.integers(2**63))
-            return RunningCompressed(kernel, reservoir, points, own, np.zeros(self.sample, np.bool_))
+            return RunningCompressed(kernel, reservoir, points, own, np.zeros(0, np.bool_))
         source = draw(kernel, target, self.sample, rng)
         if len(source.rows) <= _WORTH_IT * points:
             return source

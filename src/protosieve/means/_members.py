@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
+from protosieve.means._sample import lengthened
 from protosieve.weights import ExchangeSet
 
 __all__ = ["Members"]
@@ -79,9 +80,7 @@ class Members:
         self.exchange.reserve(self.exchange.size + newcomers)
         more = len(self.exchange.w) - len(self.indices)
         if more:
-            self.rows, self.left = (
-                np.concatenate([old, np.zeros((more, old.shape[1]), old.dtype)]) for old in (self.rows, self.left)
-            )
+            self.rows, self.left = (lengthened(old, len(self.exchange.w)) for old in (self.rows, self.left))
             self.indices = np.append(self.indices, np.full(more, -1))
 
     def _vacate(self, slots: list[int]) -> None:

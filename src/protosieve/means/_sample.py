@@ -1,6 +1,7 @@
 """A uniform sample of a stream, in fixed memory."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Indices
 
-__all__ = ["Reservoir"]
+__all__ = ["Reservoir", "lengthened"]
 
 
 @storable
@@ -21,18 +22,19 @@ class Reservoir:
     O(block) time per block, O(size d) memory.
     """
 
-    rows: Array
+    size: int
+    rows: Array  # room for more is made as it fills
     indices: NDArray[np.int64]  # row numbers in the stream
     rng: np.random.Generator
     seen: int = 0
 
     @classmethod
     def empty(cls, size: int, like: Array, rng: np.random.Generator) -> "Reservoir":
-        return cls(np.zeros((size, like.shape[1]), like.dtype), np.zeros(size, np.int64), rng)
+        return cls(size, like[:0].copy(), np.zeros(0, np.int64), rng)
 
     @property
     def filled(self) -> int:
-        return min(self.seen, len(self.rows))
+        return min(self.seen, self.size)
 
     @property
     def sample(self) -> Array:
@@ -40,8 +42,9 @@ class Reservoir:
 
     def observe(self, rows: Array) -> tuple[Indices, Indices]:
         """Take in a block; returns which of its rows went to which places, in this order."""
-        filled, size = self.filled, len(self.rows)
+        filled, size = self.filled, self.size
         first = min(size - filled, len(rows))
+        self._reserve(filled + first)
         positions = np.arange(self.seen, self.seen + len(rows))
         places = np.append(np.arange(filled, filled + first), self.rng.integers(0, positions[first:] + 1))
         taken = np.flatnonzero(places < size)
@@ -50,3 +53,15 @@ class Reservoir:
         self.indices[places] = positions[taken]
         self.seen += len(rows)
         return taken, places
+
+    def _reserve(self, places: int) -> None:
+        if places > len(self.rows):
+            room = min(self.size, max(places, 2 * len(self.rows)))
+            self.rows, self.indices = lengthened(self.rows, room), lengthened(self.indices, room)
+
+
+def lengthened(old: Any, length: int) -> Any:
+    """The same, followed by zeros."""
+    new = np.zeros((length, *old.shape[1:]), old.dtype)
+    new[: len(old)] = old
+    return new

@@ -18,7 +18,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.means import FixedMean
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows, target_rows
+from protosieve.selectors._rows import as_rows, column_names, target_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Saved, Stream
 
@@ -180,7 +180,7 @@ class StreamSelector(Selector):
         if not len(rows):
             self._early_target = target  # it came with a chunk without rows: it is for the first that has some
             return None, rows
-        stream = self._open(rows, target_rows(target, self.mean, rows))
+        stream = self._open(rows, target_rows(target, self.mean, rows, column_names(X)))
         self._remember_columns(X, reset=True)
         self._early_target = None
         return stream, rows

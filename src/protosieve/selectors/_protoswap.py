@@ -11,6 +11,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.means import Mean, Members, Reservoir
+from protosieve.means._sample import lengthened
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
@@ -34,6 +35,7 @@ class Sample:
 
     def observe(self, block: Block) -> None:
         rows, places = self.reservoir.observe(block.rows)
+        self.mu = lengthened(self.mu, len(self.reservoir.rows)) if len(self.mu) < len(self.reservoir.rows) else self.mu
         self.mu[places] = block.mu[rows]
 
 
@@ -83,8 +85,9 @@ class ProtoSwap(StreamSelector):
     kernel : Kernel or function, default Gaussian(width="median")
         The similarity; see `protosieve.kernels`.
     margin : float, default 0.0
-        The share of ``l`` by which an exchange must raise it. Above zero there are fewer exchanges, the set is
-        steadier along the stream, and the result a little worse.
+        The share of ``l`` by which an exchange must raise it once the set is full. Above zero there are fewer
+        exchanges, the set is steadier along the stream, and the result worse. Single exchanges add little: try 1e-6 to
+        1e-4.
     second_look : int, default 4096
         Rows of a sample that are offered again for a result; 0 for none. Where the mean keeps a sample of the stream
         itself, that one serves.
@@ -105,7 +108,7 @@ class ProtoSwap(StreamSelector):
     -----
     A row costs its ``mu``, m kernel values, and O(m^2) if its gradient is positive; an exchange O(m) for each of the
     few dozen rows judged together and O(m^2) in a product. Memory is O(m (m + d) + second_look d). A result costs
-    ``second_look`` more rows and O(m^3).
+    ``second_look`` more rows and O(m^3): a second or so, so ask for it when you need it, not after every chunk.
 
     References
     ----------
@@ -168,7 +171,7 @@ class ProtoSwap(StreamSelector):
         sample = None
         if self.second_look and objective.mean.stream_sample() is None:
             seed = np.random.default_rng(rng.integers(2**63))
-            sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(self.second_look))
+            sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(0))
         members = Members.none(self.n_prototypes, self.margin, block.rows, block.points)
         return Swapping(members, Best.none(block), sample)
 

@@ -1,6 +1,6 @@
 """What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.means import Mean
 
-__all__ = ["NO_ROWS", "as_rows", "target_rows"]
+__all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
 
 NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
@@ -45,9 +45,9 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
     return np.asarray(rows)
 
 
-def target_rows(target: Any, mean: Mean | None, rows: Array) -> Array | None:
+def target_rows(target: Any, mean: Mean | None, rows: Array, columns: Sequence[object] | None = None) -> Array | None:
     """The target the user gave, to a call or to the mean, as rows of our own: in streams, arrays are often filled again
-    and again. ``None`` if there is none.
+    and again. ``None`` if there is none. ``columns`` are the names of those of the rows, where they have some.
     """
     given = None if mean is None else mean.target
     if given is not None and target is not None:
@@ -66,7 +66,22 @@ def target_rows(target: Any, mean: Mean | None, rows: Array) -> Array | None:
         raise InputError(
             f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
         )
+    names = column_names(target)
+    if names is not None and columns is not None and names != list(map(str, columns)):
+        raise InputError(
+            f"target has the columns {names} and X has {list(map(str, columns))}; give the same in the same order"
+        )
     return found
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Of a DataFrame; arrays have none."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else list(map(str, columns))
+
+
+_CHUNKS = "give its chunks to partial_fit, one after the other, or to fit as one array, np.concatenate"
+_DATES = "say what they should count, e.g. days since the first"
 
 
 class _NotNumbersError(InputError, TypeError):
@@ -76,10 +91,15 @@ class _NotNumbersError(InputError, TypeError):
 def _refuse(X: Any, name: str, first: int) -> None:
     """What NumPy would turn into numbers without a word, and should not."""
     if isinstance(X, Iterator):
-        raise InputError(f"{name} is a {type(X).__name__}; call partial_fit with each chunk it gives, in a loop")
+        raise InputError(f"{name} is a {type(X).__name__}; {_CHUNKS}")
+    if isinstance(X, list | tuple) and len(X) and getattr(X[0], "ndim", 0) == 2:
+        raise InputError(f"{name} is a {type(X).__name__} of {len(X)} tables; {_CHUNKS}")
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in "mM" and kind:
-        raise InputError(f"{name} holds dates ({X.dtype}); say what they should count, e.g. days since the first")
+        raise InputError(f"{name} holds dates ({X.dtype}); {_DATES}")
+    for column, dtype in getattr(getattr(X, "dtypes", None), "items", dict)():
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            raise InputError(f"{name}: column {column!r} holds dates ({dtype}); {_DATES}")
     if kind in "US" and kind:
         raise InputError(_explain(X, name, first, ValueError(f"holds text ({X.dtype}); convert it with astype(float)")))
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):

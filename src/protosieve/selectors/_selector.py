@@ -21,11 +21,12 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean
-from protosieve.selectors._rows import NO_ROWS, as_rows, target_rows
+from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Recorder
 from protosieve.weights import NonNegativeQP
 
+_NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 _EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
 __all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
@@ -152,17 +153,27 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"none of the {n_seen} rows has a positive mean similarity to the target under "
                 f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
             )
-        if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
-            warnings.warn(
-                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
-                f"{objective.kernel!r} no other of {n_seen} rows adds enough to what these say. "
-                f"{self._keeps_more}",
-                ProtosieveWarning,
-                stacklevel=5,
-            )
         weights, value = self._weigh(*objective.exact(chosen.rows), chosen.weights)
         order = np.lexsort((chosen.indices, -weights))
         certificate = Certificate(value, objective.upper_bound(self.block_size), objective.mean.sample_size())
+        if value < 0:
+            warnings.warn(
+                f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
+                f"nothing at all, to {objective.kernel!r}. A wider kernel, or a selector that solves for the weights, "
+                "such as ProtoSwap, does better",
+                ProtosieveWarning,
+                stacklevel=5,
+            )
+        if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
+            why = f"no other of {n_seen} rows adds enough to what these say. {self._keeps_more}"
+            if certificate.residual <= _NOTHING_LEFT:
+                why = "these say all there is to say of the target"
+            warnings.warn(
+                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
+                f"{objective.kernel!r} {why}",
+                ProtosieveWarning,
+                stacklevel=5,
+            )
         names = getattr(self, "feature_names_in_", None)
         return Prototypes(
             indices=chosen.indices[order],
@@ -207,7 +218,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         check_labels(y, rows)
         if not len(rows):
             raise InputError(NO_ROWS.format(rows.shape))
-        given = target_rows(target, self.mean, rows)
+        given = target_rows(target, self.mean, rows, column_names(X))
         self._remember_columns(X, reset=True)
         if len(rows) < self.n_prototypes:
             warnings.warn(

@@ -70,7 +70,8 @@ class SieveStreaming(ThresholdSelector):
     nothing. As every weight is positive, a set here refuses rows that lower its value, which where F is
     monotone changes nothing; if no row is worth having, the least bad one is the answer.
 
-    *When to take it*: where weights cannot be used, as in a gallery, a panel or a list to label. *When not*: equal
+    *When to take it*: where weights cannot be used, as in a gallery or a panel. *When not*: in sorted streams, since
+    sets fill from the head of the stream, where they have nothing to compare with; and equal
     weights are a restriction. The selectors with weights are better by a factor, in the residual, with as many rows.
 
     Parameters

@@ -79,7 +79,7 @@ class ExchangeSet:
     noise : float
         Relative rounding of kernel values: the machine epsilon of their dtype.
     margin : float
-        The share of ``l`` an exchange must add to be made.
+        The share of ``l`` an exchange must add to be made, once there is no free slot.
     """
 
     room: int
@@ -187,7 +187,7 @@ class ExchangeSet:
             held = self._best(joined)
         except FloatingPointError:
             return self._by_program(rows, j)
-        if joined.gain - held.cost <= (self.margin and self.margin * self.value):
+        if joined.gain - held.cost <= self._least_gain():
             return []
         change = joined.exchange(held)
         rows.follow(j, change)
@@ -243,12 +243,16 @@ class ExchangeSet:
         self._seat(slot, k, diagonal, float(rows.mu[j]))
         gone = [place for place in gone.tolist() if place != slot]
         gone += self._solve(np.flatnonzero(start), start)
-        if self.value - before.value <= self.margin * before.value:
+        if self.value - before.value <= before._least_gain():
             vars(self).update(vars(before))
             return []
         events = [(j, slot), *((-1, place) for place in gone)]
         rows.restart(events)
         return events
+
+    def _least_gain(self) -> float:
+        """What a row must add: anything while there is room, then the margin."""
+        return self.margin * self.value if self.margin and self.size == self.room else 0.0
 
     # -- the matrices
 
