@@ -141,7 +141,6 @@ def test_a_large_target_is_sampled(X, monkeypatch):
 def test_peak_memory_is_measured_on_request(X):
     assert "peak_mb" not in compare(X, 3, ["basic"]).columns
     table = compare(np.tile(X, (20, 1)), 3, ["basic", "random"], mean=ExactMean(), draws=1, memory=True)
-    assert table["peak_mb"][0] >= 20 * X.nbytes / 1e6  # fit keeps a copy of the target
     assert (table["peak_mb"] > 0).all()
     assert not tracemalloc.is_tracing()
 

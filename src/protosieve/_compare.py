@@ -141,8 +141,8 @@ def compare(
 
     *Memory*, with ``memory=True``, is the peak of what ``fit`` allocates beyond ``X`` and the shared mean, traced in a
     second run, since tracing slows Python down. It counts what Python and NumPy allocate,
-    which is all but the BLAS library's own few MB; it does not count what the operating system adds. ``fit(X)`` keeps
-    a copy of its target, ``X`` itself by default, so that is in it; ``partial_fit`` without a target does without.
+    which is all but the BLAS library's own few MB; it does not count what the operating system adds, nor the copy of
+    its target that ``fit`` keeps where the mean is exact: here the mean is shared.
 
     Parameters
     ----------

@@ -263,12 +263,17 @@ class ExchangeSet:
         self.scale = max(self.scale, abs(mu))
 
     def _set_weights(self, w: Float64) -> None:
-        """And what the test of a newcomer needs of them: ``2 / w_i`` and ``A_ii / w_i^2``, zero in empty slots."""
+        """And what the test of a newcomer needs of them: ``2 / w_i`` and ``A_ii / w_i^2``, zero in empty slots.
+
+        In units of the largest weight: all of them may be too small a number to be squared.
+        """
         self.w = w
-        turned = np.divide(1.0, w, out=np.zeros(len(w)), where=w > 0)
+        self.unit = float(w.max(initial=0.0)) or 1.0
+        turned = np.divide(self.unit, w, out=np.zeros(len(w)), where=w > 0)
         self.twice_turned = 2 * turned
-        turned *= turned
-        turned *= self.diagonal
+        with np.errstate(over="ignore"):  # a member worth nothing goes first
+            turned *= turned
+            turned *= self.diagonal
         self.worth = turned
 
     def _update(self, change: "_Exchange") -> None:
@@ -495,7 +500,7 @@ class _Rows:
         return None
 
     def _passing(self, rows: Indices) -> NDArray[np.bool_]:
-        g, s = self.g[rows], np.maximum(self.s[rows], self.floor[rows])
+        g, s = self.g[rows] / self._set.unit, np.maximum(self.s[rows], self.floor[rows])
         best = self.B[rows]
         best *= self._set.twice_turned
         # the two terms at their largest, each for itself, decide about most rows
