@@ -1,5 +1,7 @@
 """The exchange set against brute force and SciPy, under stress."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -120,6 +122,39 @@ def test_new_means_are_solved_for(seed):
     w = oracles.solve(gram, by_slot[slots])
     if oracles.is_optimal(gram, by_slot[slots], w):
         assert exchange.value == pytest.approx(oracles.value(gram, by_slot[slots], w), rel=1e-6)
+
+
+@relaxed
+@given(seeds)
+def test_the_program_decides_as_the_rounds_do(seed):
+    """Where weights do not settle at once the quadratic program is asked; here always."""
+    K, mu, room, noise = problem(seed)
+    quick, slow = (ExchangeSet(room, noise=noise) for _ in range(2))
+    *_, _ = feed(quick, K, mu, 16)
+    with patch("protosieve.weights._exchange._ROUNDS", 0):
+        *_, _ = feed(slow, K, mu, 16, slow._check)
+    if np.linalg.eigvalsh(K.astype(float))[0] > 1e-6:
+        assert slow.value == pytest.approx(quick.value, rel=0.05)
+
+
+def test_a_span_that_is_exhausted_is_no_trouble():
+    """More members than the kernel has dimensions: nothing but rounding is left to exchange."""
+    for seed in (24, 25, 26):
+        X = np.random.default_rng(seed).normal(size=(500, 3))
+        K = X @ X.T
+        exchange = ExchangeSet(80)
+        for _ in feed(exchange, K, K.mean(axis=1), 64, exchange._check):
+            pass
+
+
+def test_nobody_is_left_when_all_means_turn_negative():
+    K, mu, *_ = problem(8)
+    exchange = ExchangeSet(6)
+    for _ in feed(exchange, K, mu, 16):
+        pass
+    assert len(exchange.renew(-exchange.mu)) > 0
+    assert exchange.size == 0
+    exchange._check()
 
 
 def test_a_margin_asks_for_more():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import problems
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
-from protosieve.kernels import Gaussian
+from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 
 
@@ -43,6 +43,34 @@ def test_more_passes_never_lower_the_value(problem):
         assert more.result_.n_seen == len(problem.X)
         assert len(set(more.prototype_indices_.tolist())) == len(more.prototype_indices_)
         np.testing.assert_array_equal(more.prototypes_, problem.X[more.prototype_indices_])
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Cosine(), Polynomial(2)])
+def test_more_prototypes_than_the_kernel_has_dimensions(kernel):
+    for seed in range(8):
+        X = np.random.default_rng(seed).normal(size=(400, 3)) + 0.5
+        result = ProtoSwap(60, kernel=kernel, random_state=0, second_look=300).fit(X).result_
+        assert result.residual < 1e-6
+
+
+def test_a_row_of_zeros_is_similar_to_nothing():
+    X = np.random.default_rng(0).normal(size=(30, 3)) + 1
+    X[5] = 0
+    assert 5 not in ProtoSwap(30, kernel=Linear()).fit(X).prototype_indices_
+
+
+def test_ties_are_decided_alike_however_the_stream_is_cut():
+    """On a lattice exchanges tie exactly: what a copy of the state computes anew must have the same bits."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-1, 2, size=(120, 2)).astype(float)
+        options = {"kernel": Gaussian(0.7), "block_size": 16, "random_state": 0}
+        whole = ProtoSwap(4, **options).fit(X)
+        parts = ProtoSwap(4, **options)
+        for start in range(0, 120, 16):
+            parts.partial_fit(X[start : start + 16], target=X if start == 0 else None)
+        np.testing.assert_array_equal(whole.prototype_indices_, parts.prototype_indices_)
+        np.testing.assert_array_equal(whole.weights_, parts.weights_)
 
 
 def test_the_second_look_saves_a_sorted_stream(X):

@@ -23,7 +23,8 @@ SURFACE = {
     ],
     "protosieve.objectives": ["Block", "KernelMean"],
     "protosieve.weights": [
-        "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky",
+        "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections",
+        "definite_cholesky",
     ],
     "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
 }  # fmt: skip

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.kernels import Gaussian, Kernel, Linear
+from protosieve.means import ExactMean
 from protosieve.selectors import ProtoDash
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._rules import Rule, whole_number
@@ -91,7 +92,7 @@ class ProtodashExplainer:
                 f"X has {target.shape[1]} columns and Y has {source.shape[1]}; they must be the same columns"
             )
         kernel: Kernel = Gaussian(float(sigma)) if kernelType == "Gaussian" else Linear()
-        fitted = ProtoDash(min(m, len(source)), kernel=kernel).fit(source, target=target)
+        fitted = ProtoDash(min(m, len(source)), kernel=kernel, mean=ExactMean()).fit(source, target=target)
         by_number = np.argsort(fitted.prototype_indices_)
         chosen = fitted.order_
         weights = fitted.weights_[by_number][np.searchsorted(fitted.prototype_indices_[by_number], chosen)]

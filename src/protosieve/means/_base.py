@@ -136,11 +136,15 @@ class FixedMean(MeanState):
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:
-            self.norm = float(self.weights @ self.at_own_rows(step))
+            blocks = (slice(start, start + step) for start in range(0, len(self.rows), step))
+            self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
         return self.norm
 
     def at_own_rows(self, step: int) -> Float64:
-        """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2)."""
+        """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2).
+
+        In the last bits it is not what `at` gives block by block.
+        """
         n, dtype = len(self.rows), self.rows.dtype
         total = np.zeros(n)
         for start in range(0, n, step):

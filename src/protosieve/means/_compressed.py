@@ -146,7 +146,8 @@ class RunningCompressed(MeanState):
         return self._sample().sample_size()
 
     def squared_norm(self, step: int) -> float:
-        return self._sample().squared_norm(step)
+        sample = self._sample()
+        return float(sample.weights @ sample.at_own_rows(step))
 
 
 @storable

@@ -68,6 +68,9 @@ class StreamSelector(Selector):
     @abstractmethod
     def _choose(self, progress: Any, objective: KernelMean) -> Selection: ...
 
+    def _check_streaming(self) -> None:
+        """Raise `ParameterError` where parameters make no sense for rows that come once."""
+
     def _look_again(self, stream: Stream, rows: Array) -> None:
         """All of stored data has been judged: an algorithm that makes more than one pass goes on here."""
 
@@ -117,6 +120,7 @@ class StreamSelector(Selector):
         """
         with self._unchanged_on_error(), one_thread():
             self._check_parameters()
+            self._check_streaming()
             stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
             if stream is None or not len(rows):
                 return self

@@ -15,7 +15,7 @@ from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rules import Rule
-from protosieve.weights import NonNegativeQP
+from protosieve.weights import GRADIENT_TOLERANCE, NonNegativeQP
 
 __all__ = ["ProtoDash"]
 
@@ -24,7 +24,6 @@ _PER_STEP = 16  # of the shortlist for each step that is guessed
 _EVEN = 8  # steps are guessed in multiples of this, products of other widths take up to twice as long
 _MOST = 32  # steps guessed at once
 _PART = 2048  # rows whose gradients are computed at once: the products stay in the cache
-_GRADIENT_TOLERANCE = 1e-10  # of the largest mu: a gradient below it is zero, as in the weights' program
 
 
 class ProtoDash(BatchSelector):
@@ -36,9 +35,8 @@ class ProtoDash(BatchSelector):
     of ``order_`` are what ``n_prototypes=k`` would choose.
 
     It does well with any kernel and any order of the rows, and is the quality streaming selectors are measured by. It
-    needs all rows in memory and, with the default mean, n x n kernel values: beyond some 100,000 rows give it a
-    `ReservoirMean`, or use a selector that streams. It stops before m rows when no gradient is positive.
-    Of equal gradients (to rounding) the earliest row is taken.
+    needs all rows in memory and, for targets of up to 20,000 rows, n x n_target kernel values. It stops before m rows
+    when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
 
     Parameters
     ----------
@@ -47,7 +45,7 @@ class ProtoDash(BatchSelector):
     kernel : Kernel or function, default ``Gaussian()``
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
-        How the target's mean embedding is obtained; ``ExactMean()`` by default.
+        How the target's mean embedding is obtained; exact up to 20,000 rows by default, else a compressed sample.
     cache_size : float, default 1000
         Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
         fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
@@ -161,7 +159,7 @@ class Pursuit:
         self._room = np.empty(len(source) * _even(min(_MOST, m)), dtype)
         self._size = _EVEN
         self._rounding = rounding(source)
-        self._least = max(self._rounding, _GRADIENT_TOLERANCE * float(np.abs(source.mu).max()))
+        self._least = max(self._rounding, GRADIENT_TOLERANCE * float(np.abs(source.mu).max()))
         self.qp = NonNegativeQP(noise=float(np.finfo(dtype).eps))
         self.chosen: Indices = np.zeros(0, np.intp)
         self.values: list[float] = []

@@ -1,7 +1,7 @@
 """ProtoSwap: one set, improved by exchanges."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,14 +158,12 @@ class ProtoSwap(StreamSelector):
         self.block_size = block_size
         self.verbose = verbose
 
-    def partial_fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+    def _check_streaming(self) -> None:
         if self.passes != 1:
             raise ParameterError(
                 f"ProtoSwap: passes={self.passes} needs stored data, and partial_fit sees its rows once; "
                 "use fit, or passes=1"
             )
-        super().partial_fit(X, y, target=target)
-        return self
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         sample = None
@@ -233,7 +231,7 @@ class ProtoSwap(StreamSelector):
     ) -> int:
         """Until nothing changes, or ``most`` rows have been offered; returns how many were."""
         offered, changed = 0, True
-        while changed and offered < most:
+        while changed and (not offered or offered + sample.filled <= most):
             before = members.indices.copy()
             order = sample.rng.permutation(sample.filled)[: self.second_look]
             self._offer(
@@ -266,6 +264,8 @@ class ProtoSwap(StreamSelector):
             return False
         value *= 1 + _EQUAL
         points = objective.kernel.prepare(basic.rows)
+        nonzero = objective.kernel.diagonal(points) > 0  # a row of zeros, to Linear(), is similar to nothing
+        points, mu = points.take(nonzero), mu[nonzero]
         gram = objective.kernel.block(points, points).astype(np.float64)
         root, _ = definite_cholesky(np.tril(gram), float(np.finfo(basic.rows.dtype).eps))
         y = solve_triangular(root, mu, lower=True, check_finite=False)

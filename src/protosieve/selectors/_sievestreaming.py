@@ -83,8 +83,8 @@ class SieveStreaming(ThresholdSelector):
     epsilon : float in (0, 1), default 0.1
         Ratio of neighbouring thresholds, less one, and what the guarantee loses.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target, else a
-        reservoir of 4,096 rows.
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
+        most 20,000 rows, else a compressed sample.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512

@@ -3,7 +3,15 @@
 from protosieve.weights._equal import EqualWeights
 from protosieve.weights._exchange import ExchangeSet
 from protosieve.weights._matrices import definite_cholesky
-from protosieve.weights._nonnegative import NonNegativeQP, Projection
+from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP, Projection
 from protosieve.weights._projections import Projections
 
-__all__ = ["EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections", "definite_cholesky"]
+__all__ = [
+    "GRADIENT_TOLERANCE",
+    "EqualWeights",
+    "ExchangeSet",
+    "NonNegativeQP",
+    "Projection",
+    "Projections",
+    "definite_cholesky",
+]

@@ -25,6 +25,7 @@ O(rows x m) per exchange: only similarities to the newcomer are new. The newcome
 terms of A itself are collected and added in one product: updates of rank one are bound by memory.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,7 +40,7 @@ from scipy.linalg.lapack import dpotri
 from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown
-from protosieve.weights._nonnegative import NonNegativeQP
+from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
 
 __all__ = ["ExchangeSet"]
 
@@ -53,7 +54,7 @@ _ROUNDS, _MOST_HELD = 6, 8  # beyond these the quadratic program is asked
 _LEAST = 1e-6
 _DRIFT = 1e-11  # of max |mu|: a gradient at the members that calls for a correction
 _CORRECTIONS = 4
-_INVERSE_DRIFT = 1e-4  # of K A 1 from 1
+_INVERSE_DRIFT = 1e-4  # of K A 1 from 1, and of the diagonal of K A
 _NOBODY = np.zeros(0, np.intp)
 
 
@@ -100,6 +101,7 @@ class ExchangeSet:
         self._set_weights(self.w)
 
     def __deepcopy__(self, memo: object) -> "ExchangeSet":
+        self._flush()
         return replace(self, **{name: getattr(self, name).copy() for name in ("gram", "inverse", "mu", "w")})
 
     @property
@@ -120,7 +122,7 @@ class ExchangeSet:
     @property
     def tolerance(self) -> float:
         """A gradient below this is rounding."""
-        return 8 * self.noise * self.scale
+        return max(8 * self.noise, GRADIENT_TOLERANCE) * self.scale
 
     def reserve(self, members: int) -> None:
         """Slots for so many members, ``room`` at most."""
@@ -154,9 +156,12 @@ class ExchangeSet:
         Where the inverse or the weights have drifted too far, both are computed anew.
         """
         self._flush()
+        self.diagonal = self.inverse.diagonal().copy()  # as it would be read from a file
+        self._set_weights(self.w)
         members = self.w > 0
-        drifted = np.abs(self.gram @ (self.inverse @ members) - members).max(initial=0.0) > _INVERSE_DRIFT
-        for _ in range(0 if drifted else _CORRECTIONS):
+        ones = np.array([self.gram @ (self.inverse @ members), np.einsum("ij,ij->i", self.gram, self.inverse)])
+        good = np.abs(ones - members).max(initial=0.0) <= _INVERSE_DRIFT
+        for _ in range(_CORRECTIONS if good else 0):
             gradient = (self.mu - self.gram @ self.w) * members
             if np.abs(gradient).max(initial=0.0) <= _DRIFT * self.scale:
                 return []
@@ -230,13 +235,15 @@ class ExchangeSet:
         qp = NonNegativeQP.from_gram(
             gram, np.append(self.mu[members], rows.mu[j]), np.append(self.w[members], 0.0), self.noise
         )
+        if qp.weights[-1] == 0:
+            return []
         gone = members[qp.weights[:-1] == 0]
         if not len(gone) and self.size == self.room:
             gone = members[[int((qp.weights[:-1] ** 2 * gram.diagonal()[:-1]).argmin())]]
         slot = int(gone[0]) if len(gone) else int((self.w > 0).argmin())
         start = np.zeros(len(self.w))
         start[members], start[slot] = qp.weights[:-1], qp.weights[-1]
-        before = replace(self, **{name: getattr(self, name).copy() for name in ("gram", "inverse", "mu", "w")})
+        before = copy.deepcopy(self)
         k[gone] = 0.0
         for place in gone:
             self._seat(place, 0.0, 0.0, 0.0)
@@ -314,12 +321,14 @@ class ExchangeSet:
 
     def _solve(self, members: Indices, start: Float64) -> list[int]:
         """Weights and inverse anew from the Gram matrix; members at zero leave. O(m^3)."""
-        kept = members
-        while True:
+        kept, A, w = members, _matrix(), _vector()
+        while len(kept):
             qp = NonNegativeQP.from_gram(
                 self.gram[np.ix_(kept, kept)], self.mu[kept], np.maximum(start[kept], 0.0), self.noise
             )
             kept = kept[qp.weights > 0]
+            if not len(kept):
+                break
             root, ridge = definite_cholesky(np.tril(self.gram[np.ix_(kept, kept)]), self.least)
             self.gram[kept, kept] *= 1 + ridge
             lower, _ = dpotri(root, lower=1)
@@ -432,7 +441,10 @@ class _Joined:
             ends, y = -b / root[0], self.w[Z] / root[0]
             nu = y / root[0]
         else:
-            root, _ = definite_cholesky(square, 0.0)
+            try:
+                root = np.linalg.cholesky(square)
+            except np.linalg.LinAlgError as error:
+                raise FloatingPointError("the inverse has lost too many digits") from error
             lines = solve_triangular(root, lines, lower=True)
             ends, y = solve_triangular(root, np.stack([-b, self.w[Z]], axis=1), lower=True).T
             nu = solve_triangular(root, y, lower=True, trans=1)

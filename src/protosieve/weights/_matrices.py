@@ -31,7 +31,7 @@ def definite_cholesky(lower: Float64, share: float) -> tuple[Float64, float]:
                 return np.asarray(root), ridge
         except LinAlgError:
             pass
-        ridge = max(2 * ridge, share)
+        ridge = max(2 * ridge, share, float(np.finfo(np.float64).eps))
     raise FloatingPointError("a Gram matrix is not one: no ridge makes it definite")
 
 

@@ -30,9 +30,9 @@ from protosieve._state import storable
 from protosieve._typing import Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown, widened
 
-__all__ = ["NonNegativeQP", "Projection"]
+__all__ = ["GRADIENT_TOLERANCE", "NonNegativeQP", "Projection"]
 
-_GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
+GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
 CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
 _CHECK_EVERY = 64  # joins between two looks at the true gradient
 # What a member adds to the span of the others is taken to be at least this share of k_jj. For kernels that are nowhere
@@ -251,7 +251,7 @@ class NonNegativeQP:
 
     @property
     def tolerance(self) -> float:
-        return _GRADIENT_TOLERANCE * self.scale
+        return GRADIENT_TOLERANCE * self.scale
 
     def _reserve(self, size: int) -> None:
         if size <= len(self.gram):
