@@ -269,6 +269,11 @@ def test_columns_with_dates_are_refused_by_name(selector):
         selector().fit(frame)
 
 
+def test_a_frame_without_columns_is_refused(selector):
+    with pytest.raises(InputError, match="X has no columns; give at least one"):
+        selector().fit(pd.DataFrame())
+
+
 def test_a_target_with_other_columns_is_refused(selector, X):
     frame = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(InputError, match=r"target has the columns \['d', 'c', 'b', 'a'\] and X has .* same order"):

@@ -102,9 +102,8 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     compare()
     print(f"\n{selector.__name__}: {count}")  # noqa: T201  (the evidence: pytest -s shows it)
     assert count["compared"] >= 200
-    # ProtoSwap compares values, not gradients: gains of less than 1e-10 of the value are no rare thing; and with equal
-    # weights the answer is often a single row, which ties with its copy
-    limit = 0.12 if selector is ProtoSwap else 0.03
+    # ProtoSwap compares values, not gradients: gains of less than 1e-7 of the value are no rare thing
+    limit = {ProtoSwap: 0.12, ProtoStream: 0.02, Streak: 0.02}.get(selector, 0.03)
     assert count["aside"] <= limit * CASES, count
     assert count["weights"] > 0.8 * count["compared"]
 

@@ -296,8 +296,9 @@ def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, eps
         assert _bytes_held(vars(fed)["_stream"]) <= bound, f"after {(turn + 1) * n} rows"
 
 
+@pytest.mark.parametrize("mean", ["ReservoirMean(500)", "CompressedMean(sample=2000, points=100)"])
 @each_selector
-def test_resident_memory_stays_flat(selector):
+def test_resident_memory_stays_flat(selector, mean):
     """In a process of its own: 120,000 rows, none of them kept by the caller."""
     script = f"""
 import numpy as np, resource
@@ -305,7 +306,7 @@ from pathlib import Path
 from protosieve import {selector.__name__}
 from protosieve.means import CompressedMean, ReservoirMean
 rng = np.random.default_rng(0)
-fed = {selector.__name__}(20, mean=ReservoirMean(500), random_state=0)
+fed = {selector.__name__}(20, mean={mean}, random_state=0)
 for turn in range(12):
     fed.partial_fit(rng.standard_normal((10_000, 16), dtype=np.float32))
     if turn == 3:

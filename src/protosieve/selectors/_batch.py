@@ -64,7 +64,6 @@ class BatchSelector(Selector):
         with self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
             match = rows if given is None else given
-            self._mean(match).check(match)
             objective = self._objective(rows[: self.block_size], match, generator(self.random_state))
             source = self._survey(objective, rows)
             self._choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
@@ -111,9 +110,6 @@ class BatchSelector(Selector):
     def _survey(self, objective: KernelMean, rows: Array) -> Block:
         """All rows as one block, looked at ``block_size`` at a time; O(n size_of_mean d)."""
         parts = [slice(start, start + self.block_size) for start in range(0, len(rows), self.block_size)]
-        for part in parts:
-            objective.mean.observe(rows[part])
-        objective.mean.refresh()
         progress = self._progress(len(rows), "rows")
         mu, diagonal, norm = np.empty(len(rows)), np.empty(len(rows)), 0.0
         left: Array | None = None

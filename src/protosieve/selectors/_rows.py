@@ -94,6 +94,8 @@ def _refuse(X: Any, name: str, first: int) -> None:
         raise InputError(f"{name} is a {type(X).__name__}; {_CHUNKS}")
     if isinstance(X, list | tuple) and len(X) and getattr(X[0], "ndim", 0) == 2:
         raise InputError(f"{name} is a {type(X).__name__} of {len(X)} tables; {_CHUNKS}")
+    if column_names(X) == []:
+        raise InputError(f"{name} has no columns; give at least one")
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in "mM" and kind:
         raise InputError(f"{name} holds dates ({X.dtype}); {_DATES}")
