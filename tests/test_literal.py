@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import oracles
 from conftest import BATCH_SELECTORS
-from problems import generic_problems, make_problem
+from problems import make_problem
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Polynomial
 
@@ -81,10 +80,6 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     # An exchange set takes newcomers to add a millionth at least: that moves values by some 1e-8 of themselves.
     too_close = 1e-7 if selector is ProtoSwap else TOO_CLOSE
 
-    @settings(
-        max_examples=CASES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
-    )
-    @given(generic_problems)
     def compare(problem):
         K = oracles.gaussian(problem.X, problem.X, problem.width)
         mu = oracles.gaussian(problem.X, problem.target, problem.width).mean(axis=1)
@@ -99,7 +94,10 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
         count["weights"] += _agrees(ours, run, problem, K)
         assert ours.objective_ == pytest.approx(run.objective, rel=1e-9, abs=1e-12)
 
-    compare()
+    for seed in range(
+        CASES
+    ):  # the same problems whatever else is loaded: hypothesis draws by the constants it has seen
+        compare(make_problem(seed))
     print(f"\n{selector.__name__}: {count}")  # noqa: T201  (the evidence: pytest -s shows it)
     assert count["compared"] >= 200
     # ProtoSwap compares values, not gradients: gains of less than 1e-7 of the value are no rare thing
