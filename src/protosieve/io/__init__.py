@@ -1,0 +1,1 @@
+"""Files to rows and back: every format behind one interface."""

@@ -1,0 +1,1 @@
+"""From files to prototypes: survey, select, weigh; runs that survive."""

@@ -1,0 +1,1 @@
+"""Tables become matrices, as they stream by."""
