@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oracles
 from problems import problems
-from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
+from protosieve import InputError, ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 from protosieve.kernels import Gaussian
 from protosieve.means import CompressedMean, ReservoirMean
 
@@ -323,3 +323,43 @@ def test_same_seed_same_result(selector, X):
     one, two, three = (selector(**options, random_state=seed).partial_fit(X) for seed in (5, 5, 6))
     assert_identical(one, two)
     assert one.objective_ != three.objective_
+
+
+@each_selector
+@relaxed
+@given(problem=problems)
+def test_results_are_made_of_rows_that_were_held_all_along(selector, problem):
+    follows = make(selector, problem)
+    dropped = set()
+    seen = 0
+    for chunk in problem.chunks():
+        follows.partial_fit(chunk, target=problem.target if not seen else None) if len(chunk) else None
+        seen += len(chunk)
+        if not seen:
+            continue
+        held = follows.held_indices_
+        assert (np.diff(held) > 0).all()
+        assert held.max(initial=0) < seen
+        dropped |= set(range(seen)) - set(held.tolist())
+        assert not dropped & set(held.tolist())
+        assert set(_chosen(follows)) <= set(held.tolist())
+
+
+def _chosen(selector):
+    try:
+        return selector.prototype_indices_.tolist()
+    except InputError:  # no row has a positive mean
+        return []
+
+
+def test_the_standing_is_that_of_the_set_held(selector, X):
+    following = selector(10, kernel=Gaussian(2.0), random_state=0).partial_fit(X[:5])
+    assert following.standing_.residual is None  # no block is full yet
+    following = selector(10, kernel=Gaussian(2.0), block_size=50, random_state=0).partial_fit(X, target=X)
+    standing = following.standing_
+    assert standing.n_seen == len(X)
+    if selector is ProtoBasic:
+        assert standing.residual is None
+    else:
+        assert following.result_.residual <= standing.residual + 1e-6 < 1
+    assert (standing.exchanged is None) == (selector is not ProtoSwap)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import oracles
 from problems import problems
-from protosieve import ParameterError, ProtoBasic, ProtoSwap
+from protosieve import InputError, ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 
@@ -123,3 +124,20 @@ def test_more_passes_need_stored_data(X):
 def test_parameters_are_checked(X, name, value, words):
     with pytest.raises(ParameterError, match=f"{name} must be {words}"):
         ProtoSwap(**{name: value}).fit(X)
+
+
+def test_a_review_is_a_further_pass(X):
+    once = ProtoSwap(12, kernel=Gaussian(1.5), second_look=0, block_size=64, random_state=0).partial_fit(X, target=X)
+    before = once.result_.residual
+    twice = clone(once).set_params(passes=2).fit(X)
+    for start in range(0, len(X), 128):
+        once.review(X[start : start + 128], first=start)
+    assert once.n_samples_seen_ == len(X)
+    assert once.result_.residual <= before
+    assert once.result_.residual == pytest.approx(twice.result_.residual, rel=1e-6)
+
+
+def test_only_rows_of_the_stream_can_be_reviewed(X):
+    selector = ProtoSwap(5, random_state=0).partial_fit(X[:100])
+    with pytest.raises(InputError, match=r"rows 50 to 149 are not all among the 100 seen; give new"):
+        selector.review(X[:100], first=50)

@@ -76,6 +76,10 @@ class MeanState(ABC):
     def sample_size(self) -> int | None:
         """Rows the mean is taken over, where they are a sample of the target; ``None`` where they are all of it."""
 
+    def judged_norm(self, step: int) -> float:
+        """``|mu|^2`` of the mean rows are judged by: that of `squared_norm`, or near to it and cheap to have."""
+        return self.squared_norm(step)
+
     @abstractmethod
     def squared_norm(self, step: int) -> float:
         """``|mu|^2``, twice the value no selection of any size can exceed; computed ``step`` rows at a time."""

@@ -145,6 +145,9 @@ class RunningCompressed(MeanState):
     def sample_size(self) -> int | None:
         return self._sample().sample_size()
 
+    def judged_norm(self, step: int) -> float:
+        return 0.0 if self.points is None else self.points.squared_norm(step)
+
     def squared_norm(self, step: int) -> float:
         sample = self._sample()
         return float(sample.weights @ sample.at_own_rows(step))

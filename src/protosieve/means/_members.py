@@ -27,6 +27,7 @@ class Members:
     rows: Array
     left: Array  # the rows as the kernel multiplies them
     indices: NDArray[np.int64]  # -1 in empty slots
+    joined: int = 0  # rows that were taken in, ever
 
     @classmethod
     def none(cls, room: int, margin: float, rows: Array, points: Points) -> "Members":
@@ -54,6 +55,7 @@ class Members:
             for row, slot in events:
                 self.indices[slot] = indices[start + row] if row >= 0 else -1
                 if row >= 0:
+                    self.joined += 1
                     self.rows[slot] = rows[start + row]
                     self.left[slot] = strip.left[row]
         self._vacate(self.exchange.settle())

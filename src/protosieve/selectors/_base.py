@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from protosieve import _state
@@ -20,7 +21,7 @@ from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows, column_names, target_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
-from protosieve.selectors._stream import Saved, Stream
+from protosieve.selectors._stream import Saved, Standing, Stream
 
 __all__ = ["Selection", "StreamSelector"]
 
@@ -28,7 +29,7 @@ __all__ = ["Selection", "StreamSelector"]
 class StreamSelector(Selector):
     """Base of the streaming selectors: owns the loop, the buffer and everything public.
 
-    An algorithm supplies five steps, each a function of its own ``progress``, a storable dataclass:
+    An algorithm supplies six steps, each a function of its own ``progress``, a storable dataclass:
 
     ``_start``
         the progress before the first row;
@@ -39,7 +40,9 @@ class StreamSelector(Selector):
     ``_value``
         the objective of what it holds, ``None`` where that is not known on the way;
     ``_choose``
-        the selection, as of now.
+        the selection, as of now;
+    ``_held``
+        the row numbers a selection may still be made of.
 
     A call either succeeds or leaves the selector as it was: blocks are judged on a copy of the state, which then
     replaces it.
@@ -67,6 +70,13 @@ class StreamSelector(Selector):
 
     @abstractmethod
     def _choose(self, progress: Any, objective: KernelMean) -> Selection: ...
+
+    @abstractmethod
+    def _held(self, progress: Any, objective: KernelMean) -> NDArray[np.int64]: ...
+
+    def _exchanged(self, progress: Any) -> int | None:
+        """Members that have given way to others so far; ``None`` where none ever do."""
+        return None
 
     def _check_streaming(self) -> None:
         """Raise `ParameterError` where parameters make no sense for rows that come once."""
@@ -146,24 +156,54 @@ class StreamSelector(Selector):
         check_is_fitted(self)
         return self._stream.n_seen
 
+    @property
+    def held_indices_(self) -> NDArray[np.int64]:
+        """Row numbers, rising, of all rows a result may still be made of, now or later.
+
+        Who keeps something beside each row of a stream, an id or a text, can forget it for every other row.
+        """
+        check_is_fitted(self)
+        stream = self._stream
+        waiting = np.arange(stream.n_judged, stream.n_seen)
+        if stream.objective is None:
+            return waiting
+        return np.union1d(self._held(stream.progress, stream.running), waiting)
+
+    @property
+    def standing_(self) -> Standing:
+        """How the set held is doing, for a glance on the way: a `Standing`. O(1) after the mean's norm is known.
+
+        A result is better than this: it looks again and solves anew.
+        """
+        check_is_fitted(self)
+        stream = self._stream
+        if stream.objective is None:
+            return Standing(stream.n_seen, None, None)
+        value, bound = self._value(stream.progress), stream.running.mean.judged_norm(self.block_size) / 2
+        residual = None if value is None or bound <= 0 else max(0.0, 1 - value / bound)
+        return Standing(stream.n_seen, residual, self._exchanged(stream.progress))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and state to one ``.npz`` file, to go on from with `protosieve.load`.
 
         The file holds arrays and JSON, no code; it is complete or not there at all. A fixed target is saved too.
         """
+        _state.write(path, self._saved())
+
+    def _saved(self) -> Saved:
+        """Parameters and state as one value; it shares its arrays with the selector."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         parameters = self.get_params(deep=False)
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None  # the stream has a generator of its own, and that is saved
-        saved = Saved(
+        return Saved(
             selector=type(self).__name__,
             parameters=parameters,
             n_features=self.n_features_in_,
             feature_names=None if names is None else list(names),
             stream=self._stream,
         )
-        _state.write(path, saved)
 
     def _restore(self, saved: Saved) -> None:
         self.n_features_in_ = saved.n_features

@@ -13,7 +13,7 @@ from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved
 
-__all__ = ["load"]
+__all__ = ["load", "restored"]
 
 _SELECTORS: dict[str, type[StreamSelector]] = {
     cls.__name__: cls for cls in (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
@@ -39,6 +39,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not isinstance(saved, Saved) or saved.selector not in _SELECTORS:
         found = saved.selector if isinstance(saved, Saved) else type(saved).__name__
         raise StateFileError(f"{path}: holds a {found}, which is no selector of protosieve; load it with what wrote it")
+    return restored(saved)
+
+
+def restored(saved: Saved) -> StreamSelector:
+    """The selector a saved value is of."""
     selector = _SELECTORS[saved.selector](**saved.parameters)
     selector._restore(saved)
     return selector

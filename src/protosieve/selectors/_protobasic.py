@@ -137,5 +137,8 @@ class ProtoBasic(StreamSelector):
     def _value(self, progress: Best) -> None:
         return None
 
+    def _held(self, progress: Best, objective: KernelMean) -> NDArray[np.int64]:
+        return progress.indices
+
     def _choose(self, progress: Best, objective: KernelMean) -> Selection:
         return progress.selection()

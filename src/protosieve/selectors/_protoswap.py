@@ -1,20 +1,24 @@
 """ProtoSwap: one set, improved by exchanges."""
 
+import copy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from sklearn.utils.validation import check_is_fitted
 
+from protosieve._blas import one_thread
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
-from protosieve.errors import ParameterError
+from protosieve.errors import InputError, ParameterError
 from protosieve.means import Mean, Members, Reservoir
 from protosieve.means._sample import lengthened
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
+from protosieve.selectors._rows import as_rows
 from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._stream import Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
@@ -190,6 +194,43 @@ class ProtoSwap(StreamSelector):
         for _ in range(1, self.passes):
             self._offer(stream.progress.members, stream.running, np.arange(len(rows)), rows, mu)
 
+    def review(self, X: Any, first: int = 0) -> Self:
+        """Offer rows of the stream once more: the next pass over stored data, in chunks of any size.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+            Rows that were seen before; rows that are members now are left out.
+        first : int, default 0
+            The number, in the stream, of the first of them.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        ``fit`` with ``passes`` does this for data in memory. O(n (size_of_mean d + m (d + m))). All of the stream must
+        have been seen: rows that wait for a full block are judged first. Chunks whose length is a multiple of
+        ``block_size`` give the same result, bit for bit, however many there are.
+        """
+        check_is_fitted(self)
+        with self._unchanged_on_error(), one_thread():
+            self._check_unchanged()
+            rows = as_rows(X, "X", first, self._stream.pending.dtype)
+            self._remember_columns(X, reset=False)
+            if not 0 <= first <= first + len(rows) <= self._stream.n_seen:
+                raise InputError(
+                    f"review: rows {first} to {first + len(rows) - 1} are not all among the "
+                    f"{self._stream.n_seen} seen; give new rows to partial_fit"
+                )
+            stream = copy.deepcopy(self._stream)
+            self._judge_pending(stream)
+            indices = np.arange(first, first + len(rows))
+            self._offer(stream.progress.members, stream.running, indices, rows, None)
+            self._stream, self._result = stream, None
+        return self
+
     def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
         members = progress.members
         members.renew(objective.mean.at(objective.kernel.prepare(members.rows)))
@@ -197,6 +238,15 @@ class ProtoSwap(StreamSelector):
 
     def _value(self, progress: Swapping) -> float:
         return progress.members.exchange.value
+
+    def _exchanged(self, progress: Swapping) -> int:
+        return progress.members.joined - progress.members.exchange.size
+
+    def _held(self, progress: Swapping, objective: KernelMean) -> NDArray[np.int64]:
+        members = progress.members
+        sample = objective.mean.stream_sample() if progress.sample is None else progress.sample.reservoir
+        looked_at = np.zeros(0, np.int64) if sample is None or not self.second_look else sample.indices[: sample.filled]
+        return np.concatenate([members.indices[members.exchange.slots], progress.best.indices, looked_at])
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
         self._second_look(progress, objective)

@@ -10,7 +10,7 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.objectives import KernelMean
 
-__all__ = ["Recorder", "Saved", "Stream"]
+__all__ = ["Recorder", "Saved", "Standing", "Stream"]
 
 _POINTS = 256
 
@@ -39,6 +39,19 @@ class Recorder:
         return _prototypes.Trace(
             np.array([*self.rows_seen[:keep], rows_seen], dtype=np.int64), np.array([*self.objective[:keep], objective])
         )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A glance at a stream on its way.
+
+    ``residual`` is that of the set held, by the mean its rows are judged by; ``exchanged`` counts the members that have
+    given way to others. Either is ``None`` where the selector does not know it.
+    """
+
+    n_seen: int
+    residual: float | None
+    exchanged: int | None
 
 
 @storable

@@ -13,6 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._typing import Float64
 from protosieve.objectives import Block, KernelMean
@@ -157,6 +158,9 @@ class ThresholdSelector(StreamSelector):
 
     def _value(self, progress: Sieves) -> float:
         return max((sieve.value for sieve in progress.all()), default=0.0)
+
+    def _held(self, progress: Sieves, objective: KernelMean) -> NDArray[np.int64]:
+        return progress.pool.indices[: progress.pool.size]
 
     def _choose(self, progress: Sieves, objective: KernelMean) -> Selection:
         if progress.single is None:
