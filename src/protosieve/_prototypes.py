@@ -83,6 +83,15 @@ class Prototypes:
         How it was made.
     feature_names : tuple of str, or None
         The columns, where the input had names.
+    shares : array of float64, or None
+        How much of the target is nearest to each prototype, where that was counted: in runs over files.
+    table : pyarrow.Table, or None
+        The prototypes as they stand in their files, with all columns, beside ``row``, ``file``, ``weight`` and
+        ``share``; ``table.to_pandas()`` makes it a DataFrame.
+    encoding : Encoding, or None
+        How the columns of files became the numbers in ``rows``; ``encoding.encode(frame)`` does it to new rows.
+    provenance : mapping, or None
+        Command, version, parameters, files and figures of a run over files, as they are written to its output.
     """
 
     indices: NDArray[np.int64]
@@ -100,6 +109,10 @@ class Prototypes:
     random_state: object
     version: str
     feature_names: tuple[str, ...] | None = None
+    shares: Float64 | None = field(default=None, repr=False)
+    table: Any = field(default=None, repr=False)
+    encoding: Any = field(default=None, repr=False)
+    provenance: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -1,0 +1,62 @@
+"""One step ahead: an iterator that works in a thread of its own while its results are being used."""
+
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+__all__ = ["ahead"]
+
+T = TypeVar("T")
+
+_END = object()
+_PATIENCE = 2.0  # seconds for the last item
+
+
+class _Failure:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+    """The same items in the same order, up to ``depth`` of them made before they are asked for.
+
+    Reading and parsing release Python's lock, so they cost no time of whoever uses the rows. An error is raised where
+    its item would have come. Closing the iterator stops the thread after the item it is at; one that waits for input
+    which may never come is left behind.
+    """
+    ready: queue.Queue[Any] = queue.Queue(depth)
+    stopped = threading.Event()
+    thread = threading.Thread(target=_work, args=(items, ready, stopped), daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not _END:
+            if isinstance(item, _Failure):
+                raise item.error
+            yield item
+    finally:
+        stopped.set()
+        late = time.monotonic() + _PATIENCE
+        while thread.is_alive() and time.monotonic() < late:  # it may be waiting for room
+            _discard(ready)
+            thread.join(0.01)
+
+
+def _work(items: Iterable[Any], ready: queue.Queue[Any], stopped: threading.Event) -> None:
+    try:
+        for item in items:
+            if stopped.is_set():
+                return
+            ready.put(item)
+        ready.put(_END)
+    except BaseException as error:
+        ready.put(_Failure(error))
+
+
+def _discard(ready: queue.Queue[Any]) -> None:
+    while True:
+        try:
+            ready.get_nowait()
+        except queue.Empty:
+            return

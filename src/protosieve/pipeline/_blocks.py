@@ -1,0 +1,198 @@
+"""Rows of many files as blocks of one size, however they are cut into files and pieces."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.io import BadRow, BadRows, Piece, Source
+from protosieve.pipeline._ahead import ahead
+from protosieve.pipeline._tables import joined
+from protosieve.preprocess import Layout
+
+__all__ = ["Block", "Position", "read_blocks", "rows_per_block"]
+
+_ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
+_FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
+
+
+@storable
+@dataclass(frozen=True, order=True)
+class Position:
+    """A row of the whole input: which file, which row of it, and how many rows the files before it have."""
+
+    source: int = 0
+    row: int = 0
+    before: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that can be used, as numbers, with all that is known of where they stood."""
+
+    raw: Array
+    table: pa.Table  # the columns asked for
+    numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
+    sources: NDArray[np.int64]  # the file of each row
+    bad: list[BadRow]  # rows left out since the block before
+    until: Position  # where the next block begins
+    bytes_read: int  # of all files so far
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+def rows_per_block(width: int) -> int:
+    """A power of two that depends on the number of columns only: the same rows in any format make the same blocks."""
+    fitting = max(_ENTRIES // max(width, 1), 1)
+    return min(max(1 << (fitting.bit_length() - 1), _FEWEST), _MOST)
+
+
+def read_blocks(
+    sources: Sequence[Source],
+    layout: Layout,
+    columns: Sequence[str] | None,
+    start: Position,
+    skip: bool,
+    grow: Callable[[], bool],
+) -> Iterator[Block]:
+    """All rows from ``start`` on, read a step ahead in a thread of its own; ``grow`` says whether categories still may.
+
+    The last block has the rows that are left, perhaps none. Memory is that of a block and of three pieces.
+    """
+    waiting = _Waiting(start)
+    with closing(ahead(_read(sources, columns, start, skip))) as parts:
+        for part in parts:
+            waiting.add(part, layout, skip, grow())
+            size = rows_per_block(layout.width)
+            while waiting.rows >= size:
+                yield waiting.take(size)
+    if waiting.rows or waiting.bad:
+        yield waiting.take(waiting.rows)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A piece of one file and the rows left out on the way to it; at the end of the file perhaps these alone."""
+
+    source: int
+    name: str
+    before: int  # rows of the files before
+    piece: Piece | None
+    bad: list[BadRow]
+    bytes_read: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of the file up to here, those left out counted too."""
+        read = [] if self.piece is None else [int(self.piece.numbers[-1]) + 1]
+        return max([*read, *(row.number + 1 for row in self.bad)], default=0)
+
+
+def _read(sources: Sequence[Source], columns: Sequence[str] | None, start: Position, skip: bool) -> Iterator[_Part]:
+    before, bytes_before = start.before, sum(source.size or 0 for source in sources[: start.source])
+    for i in range(start.source, len(sources)):
+        source, bad = sources[i], BadRows(skip)
+        rows = first = start.row if i == start.source else 0
+        for piece in source.pieces(columns, first, bad):
+            part = _Part(i, source.name, before, piece, bad.noted, bytes_before + piece.bytes_read)
+            bad.noted, rows = [], part.rows
+            yield part
+        bytes_before += source.size or 0
+        last = _Part(i, source.name, before, None, bad.noted, bytes_before)
+        yield last
+        before += max(rows, last.rows)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Usable rows of one part."""
+
+    raw: Array
+    table: pa.Table
+    numbers: NDArray[np.int64]  # in their file
+    source: int
+    before: int
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def cut(self, part: slice) -> "_Rows":
+        start, stop, _ = part.indices(len(self))
+        return _Rows(
+            self.raw[part], self.table.slice(start, stop - start), self.numbers[part], self.source, self.before
+        )
+
+
+class _Waiting:
+    """Rows on their way to a block."""
+
+    def __init__(self, start: Position) -> None:
+        self._parts: list[_Rows] = []
+        self._end = start
+        self._bytes = 0
+        self.rows = 0
+        self.bad: list[tuple[Position, BadRow]] = []
+
+    def add(self, part: _Part, layout: Layout, skip: bool, grow: bool) -> None:
+        """Rows that cannot be used are an error, or noted."""
+        bad = BadRows(skip, list(part.bad))
+        if part.piece is not None:
+            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow), bad)
+            self._parts += [rows] if len(rows) else []
+            self.rows += len(rows)
+        self.bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
+        self._end = Position(
+            part.source, max(part.rows, self._end.row * (part.source == self._end.source)), part.before
+        )
+        self._bytes = part.bytes_read
+
+    def take(self, size: int) -> Block:
+        """A block of so many rows, which there are."""
+        taken, self._parts = _split(self._parts, size)
+        self.rows -= size
+        rest = self._parts[0] if self._parts else None
+        until = self._end if rest is None else Position(rest.source, int(rest.numbers[0]), rest.before)
+        bad = [row for place, row in self.bad if place < until]
+        self.bad = [(place, row) for place, row in self.bad if place >= until]
+        return Block(
+            raw=np.concatenate([part.raw for part in taken]) if taken else np.zeros((0, 0)),
+            table=joined([part.table for part in taken]) if taken else pa.table({}),
+            numbers=_concatenated([part.before + part.numbers for part in taken]),
+            sources=_concatenated([np.full(len(part), part.source) for part in taken]),
+            bad=bad,
+            until=until,
+            bytes_read=self._bytes,
+        )
+
+
+def _concatenated(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _split(parts: list[_Rows], size: int) -> tuple[list[_Rows], list[_Rows]]:
+    """The first ``size`` rows, and the rest."""
+    head: list[_Rows] = []
+    for i, part in enumerate(parts):
+        if size < len(part):
+            return head + ([part.cut(slice(0, size))] if size else []), [part.cut(slice(size, None)), *parts[i + 1 :]]
+        head.append(part)
+        size -= len(part)
+    return head, []
+
+
+def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _Rows:
+    raw, problems = converted
+    for place, problem in problems:
+        bad.found(BadRow(part.name, int(piece.numbers[place]), problem))
+    rows = _Rows(raw, piece.table, piece.numbers, part.source, part.before)
+    if not problems:
+        return rows
+    keep = np.ones(len(raw), np.bool_)
+    keep[[place for place, _ in problems]] = False
+    return _Rows(raw[keep], piece.table.filter(pa.array(keep)), piece.numbers[keep], part.source, part.before)

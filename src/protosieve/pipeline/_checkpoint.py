@@ -1,0 +1,103 @@
+"""Runs that survive: the state of a run in a file, now and then, and back."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+from protosieve import _state
+from protosieve.errors import ParameterError, ProtosieveWarning, StateFileError
+from protosieve.pipeline._run import Run
+
+__all__ = ["Checkpoint", "take_up"]
+
+
+class Checkpoint:
+    """Where a run is stored, and when next. Each write replaces the one before, or leaves it as it is."""
+
+    def __init__(self, path: str | os.PathLike[str], every: int) -> None:
+        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+            raise ParameterError(f"every must be a whole number of rows of at least 1, got {every!r}")
+        self.path = Path(path)
+        self._every = every
+        self._since = 0
+        self._stored: str | None = None
+
+    def begin(self, run: Run) -> None:
+        """The first one, before there is anything to lose: what cannot be written is an error now."""
+        self._write(run)
+
+    def passed(self, run: Run, rows: int) -> None:
+        """So many rows more; once enough have come the run is stored. If that fails the run goes on, with a warning."""
+        self._since += rows
+        if self._since < self._every:
+            return
+        self._since = 0
+        try:
+            self._write(run)
+        except StateFileError as error:
+            warnings.warn(
+                f"no checkpoint at {_place(run)}: {error} The one of {self._stored} is intact; the run goes on",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
+
+    def leave(self, run: Run) -> str:
+        """The last one of a run that is interrupted; returns what to tell."""
+        try:
+            self._write(run)
+        except StateFileError as error:
+            return f"{error} The checkpoint of {self._stored} is intact: --resume goes on from there"
+        return f"stored in {self.path}: the same command with --resume goes on"
+
+    def remove(self) -> None:
+        """The run is over."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, run: Run) -> None:
+        _state.write(self.path, run.storable())
+        self._stored = _place(run)
+
+
+def _place(run: Run) -> str:
+    return f"row {run.rows:,} of pass {run.phase + 1}"
+
+
+def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
+    """The stored run, if there is one and it may go on; else the fresh one.
+
+    `StateFileError` where a stored run is in the way, or is one of other files or other options.
+    """
+    if not os.path.lexists(path):
+        return fresh
+    found = _state.read(path)
+    if not isinstance(found, Run):
+        raise StateFileError(f"{path}: holds a {type(found).__name__}, not a checkpoint; give another --checkpoint")
+    if not resume:
+        raise StateFileError(
+            f"{path}: there is a run at {_place(found)} in it; go on with --resume, or delete it to start anew"
+        )
+    difference = found.options.difference(fresh.options) or _changed(found, fresh)
+    if difference is not None:
+        raise StateFileError(
+            f"{path}: is of another run: {difference}. Give what was given then, or delete the checkpoint to start anew"
+        )
+    return found
+
+
+def _changed(old: Run, new: Run) -> str | None:
+    """The first file that is not what it was."""
+    for before, after in ((old.files, new.files), (old.target_files, new.target_files)):
+        gone = sorted({file["name"] for file in before} ^ {file["name"] for file in after})
+        if gone:
+            there = "gone" if gone[0] in {file["name"] for file in before} else "new"
+            return f"{gone[0]} is {there}"
+        for was, now in zip(before, after, strict=True):
+            for name in was:
+                if was[name] != now.get(name):
+                    return f"{was['name']} has changed: its {name} was {_said(was[name])} and is {_said(now.get(name))}"
+    return None
+
+
+def _said(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,159 @@
+"""From the end of a run to its result: weights, shares, the users' own rows, and where all of it came from."""
+
+import dataclasses
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve._blas import one_thread
+from protosieve._prototypes import Certificate, Prototypes
+from protosieve._typing import Array, Float64
+from protosieve.objectives import KernelMean
+from protosieve.pipeline._run import FILE, ROW, Run
+from protosieve.selectors import StreamSelector
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["finish"]
+
+_OURS = ("row", "file", "weight", "share")
+
+
+def finish(run: Run, files: list[str]) -> Prototypes:
+    """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
+    with one_thread():
+        judge = run.selector._known_objective()
+        chosen = _weighed(run, judge, run.selector.result_)
+        records = run.records.of(chosen.result.indices)
+        result = replace(
+            chosen.result,
+            indices=records.column(ROW).to_numpy().astype(np.int64),
+            n_seen=run.n_rows,
+            random_state=run.options.random_state,
+            feature_names=tuple(run.encoded.names),
+            shares=chosen.shares,
+            table=_table(run, records, files, chosen),
+            encoding=run.encoding,
+        )
+        return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    result: Prototypes
+    shares: Float64
+
+
+def _weighed(run: Run, judge: KernelMean, result: Prototypes) -> _Chosen:
+    """The result with its shares; by exact means, where there was a pass for these."""
+    if run.weighing is not None:
+        weights = _solve(run.selector, judge, result, run.weighing.similarity / run.weighing.rows)
+        return _sorted(_judged(run, judge, result, weights), run.weighing.nearest / run.weighing.rows)
+    sample = _sample(run, judge)
+    counts = np.bincount(run.selector.predict(sample), minlength=len(result))
+    return _sorted(_judged(run, judge, result, result.weights), counts / len(sample))
+
+
+def _solve(selector: StreamSelector, judge: KernelMean, result: Prototypes, mu: Float64) -> Float64:
+    return selector._weigh(judge.gram(result.rows), mu, result.weights)[0]
+
+
+def _judged(run: Run, judge: KernelMean, result: Prototypes, weights: Float64) -> Prototypes:
+    """The result at these weights: value and bound by the sample, of which the certificate says so."""
+    gram, mu = judge.exact(result.rows)
+    value = float(weights @ mu - weights @ gram @ weights / 2)
+    sample = len(_sample(run, judge))
+    certificate = Certificate(value, result.certificate.upper_bound, sample if sample < run.n_target else None)
+    return replace(
+        result,
+        weights=weights,
+        objective=value,
+        residual=certificate.residual,
+        mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))),
+        certificate=certificate,
+    )
+
+
+def _sorted(result: Prototypes, shares: Float64) -> _Chosen:
+    """The largest weight first."""
+    order = np.lexsort((result.indices, -result.weights))
+    best_first = replace(result, indices=result.indices[order], rows=result.rows[order], weights=result.weights[order])
+    return _Chosen(best_first, shares[order])
+
+
+def _sample(run: Run, judge: KernelMean) -> Array:
+    """Rows of the target: those it was sampled by, or the stream's own."""
+    if run.target is not None:
+        return run.target
+    reservoir = judge.mean.stream_sample()
+    assert reservoir is not None
+    return reservoir.sample
+
+
+def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> float:
+    """What as many random rows of the input leave, at their best weights."""
+    assert run.random is not None
+    rows = run.random.sample
+    value = NonNegativeQP.from_gram(*judge.exact(rows)).value
+    return Certificate(value, certificate.upper_bound).residual
+
+
+def _table(run: Run, records: pa.Table, files: list[str], chosen: _Chosen) -> pa.Table:
+    """Ours first, then ids and label, then the users' other columns, as they are in their files."""
+    sources = records.column(FILE).to_numpy()
+    columns: dict[str, Any] = {
+        "row": records.column(ROW),
+        "file": pa.array([files[i] for i in sources], pa.string()),
+        "weight": pa.array(chosen.result.weights),
+        "share": pa.array(chosen.shares),
+    }
+    theirs = [name for name in records.column_names if name not in (ROW, FILE)]
+    first = [*run.options.id, *([run.options.label] if run.options.label else [])]
+    for name in [*first, *(name for name in theirs if name not in first)]:
+        columns[_free(name, [*columns, *theirs])] = records.column(name)
+    return pa.table(columns)
+
+
+def _free(name: str, taken: list[str]) -> str:
+    """A user's column called like one of ours gets another name."""
+    if name not in _OURS:
+        return name
+    free = f"input_{name}"
+    while free in taken:
+        free = f"input_{free}"
+    return free
+
+
+def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[str, Any]:
+    options = run.options
+    parameters = {
+        field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name != "kernel"
+    }
+    return {
+        "command": options.command(),
+        "version": result.version,
+        "parameters": {**parameters, "kernel": repr(options.kernel)},
+        "seed": run.seed,
+        "files": [_named(file) for file in run.files],
+        "target_files": [_named(file) for file in run.target_files],
+        "rows": run.n_rows,
+        "rows_left_out": dataclasses.asdict(run.left_out),
+        "encoding": run.encoded.as_dict(),
+        "kernel": repr(result.kernel),
+        "kept": len(result),
+        "objective": result.objective,
+        "residual": result.residual,
+        "mmd": result.mmd,
+        "certificate": {
+            "value": result.certificate.value,
+            "upper_bound": result.certificate.upper_bound,
+            "ratio": result.certificate.ratio,
+            "sample": result.certificate.sample,
+        },
+        "residual_of_random_rows": random_residual,
+    }
+
+
+def _named(file: dict[str, Any]) -> dict[str, Any]:
+    return {"name": file["name"], "size": file["size"]}

@@ -1,0 +1,185 @@
+"""What a run was asked for: everything that decides its result, as one value that can be stored and compared."""
+
+import dataclasses
+import math
+import numbers
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from protosieve._state import storable
+from protosieve.errors import ParameterError
+from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
+
+__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names"]
+
+METHODS = ("basic", "sieve", "streak", "stream", "swap")
+SCALES = ("standard", "minmax", "none")
+POLICIES = ("error", "skip")
+
+KERNELS: dict[str, Callable[..., Kernel]] = {
+    "cosine": Cosine,
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+    "linear": Linear,
+    "polynomial": Polynomial,
+}
+_WITH_WIDTH = ("gaussian", "laplacian")
+
+# The option of the command line for each argument, where the two differ in more than dashes.
+FLAGS = {"n_prototypes": "-m", "random_state": "--seed"}
+
+
+@storable
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `protosieve.select` that decide what is chosen; see there."""
+
+    inputs: list[str]
+    n_prototypes: int | str
+    kernel: Kernel
+    target: list[str] | None = None
+    method: str = "swap"
+    features: list[str] | None = None
+    exclude: list[str] = dataclasses.field(default_factory=list)
+    id: list[str] = dataclasses.field(default_factory=list)
+    label: str | None = None
+    embedding: str | None = None
+    categorical: list[str] = dataclasses.field(default_factory=list)
+    scale: str = "standard"
+    max_categories: int = 32
+    sample: int = 16384
+    exact_weights: bool = False
+    passes: int = 1
+    random_state: int | None = 0
+    bad_rows: str = "error"
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        self._choice("method", METHODS)
+        self._choice("scale", SCALES)
+        self._choice("bad_rows", POLICIES)
+        for name in ("max_categories", "sample", "passes"):
+            self._whole(name, 1)
+        if self.random_state is not None:
+            self._whole("random_state", 0)
+        _share(self.n_prototypes)
+        if self.passes > 1 and self.method != "swap":
+            raise ParameterError(
+                f'passes={self.passes} needs method="swap"; {self.method!r} has no use for a second look'
+            )
+        if self.from_stdin:
+            self._check_stdin()
+
+    @property
+    def from_stdin(self) -> bool:
+        return self.inputs == ["-"]
+
+    def count(self, rows: int) -> int:
+        """The number of prototypes, of so many rows."""
+        share = _share(self.n_prototypes)
+        return int(self.n_prototypes) if share is None else max(1, round(share * rows))
+
+    def command(self) -> str:
+        """The command line that does the same."""
+        words = ["protosieve", "select", *self.inputs]
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in ("inputs", "kernel") and (field.name == "n_prototypes" or value != _default(field)):
+                words += _flags(field.name, value)
+        return shlex.join(words + _kernel_flags(self.kernel))
+
+    def difference(self, other: "Options") -> str | None:
+        """The first argument in which they differ, in words."""
+        for field in dataclasses.fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if mine != theirs:
+                return f"{FLAGS.get(field.name, field.name)} was {mine!r} and is {theirs!r} now"
+        return None
+
+    def _choice(self, name: str, known: Sequence[str]) -> None:
+        if getattr(self, name) not in known:
+            batch = "; the batch methods are in Python: ProtoDash, MMDCritic" if name == "method" else ""
+            raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
+
+    def _whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+            raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+    def _check_stdin(self) -> None:
+        if _share(self.n_prototypes) is not None:
+            raise ParameterError(
+                f"n_prototypes={self.n_prototypes!r} is a share of rows whose number standard input does not tell; "
+                "give a count, such as -m 500"
+            )
+        for name in ("passes", "exact_weights"):
+            if int(getattr(self, name)) > (name == "passes"):
+                raise ParameterError(
+                    f"{name}={getattr(self, name)!r} needs one more pass, and standard input comes once; "
+                    "store the rows in a file first"
+                )
+
+
+def names(given: Any, argument: str) -> list[str]:
+    """One name or several."""
+    if given is None:
+        return []
+    found = [given] if isinstance(given, str | os.PathLike) else list(given)
+    if not all(isinstance(name, str | os.PathLike) for name in found):
+        raise ParameterError(f"{argument} must be a name or a list of names, got {given!r}")
+    return [os.fspath(name) for name in found]
+
+
+def kernel_of(kernel: Any, width: Any) -> Kernel:
+    """A kernel by name and width, or the one that was given."""
+    if not isinstance(kernel, str):
+        if width is not None:
+            raise ParameterError(f"width={width!r} is for a kernel given by name; {kernel!r} has its own")
+        return as_kernel(kernel)
+    if kernel not in KERNELS:
+        raise ParameterError(f"kernel must be one of {', '.join(KERNELS)} or a kernel object, got {kernel!r}")
+    if width is None:
+        return KERNELS[kernel]()
+    if kernel not in _WITH_WIDTH:
+        raise ParameterError(f"the {kernel} kernel has no width, but width={width!r} was given; leave it out")
+    return KERNELS[kernel](width=width)
+
+
+def _share(m: object) -> float | None:
+    """The share of a percentage such as "1%"; ``None`` for a count."""
+    if isinstance(m, numbers.Integral) and not isinstance(m, bool) and m >= 1:
+        return None
+    if isinstance(m, str) and m.endswith("%"):
+        try:
+            share = float(m[:-1]) / 100
+        except ValueError:
+            share = math.nan
+        if 0 < share <= 1:
+            return share
+    raise ParameterError(
+        f'n_prototypes must be a whole number of at least 1, or a share of the rows such as "1%"; got {m!r}'
+    )
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
+def _flags(name: str, value: Any) -> list[str]:
+    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        return [flag]
+    return [word for item in (value if isinstance(value, list) else [value]) for word in (flag, str(item))]
+
+
+def _kernel_flags(kernel: Kernel) -> list[str]:
+    """What the command line can say of a kernel."""
+    name = next((name for name, cls in KERNELS.items() if type(kernel) is cls), None)
+    if name is None or (name == "gaussian" and kernel == Gaussian()):
+        return []
+    width = getattr(kernel, "width", "median")
+    return ["--kernel", name] + ([] if width == "median" else ["--width", f"{width:g}"])

@@ -1,0 +1,298 @@
+"""The state of a run over files: one value that can be stored, and the phases that carry it on."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
+from protosieve.io import BadRow, Source
+from protosieve.means import CompressedMean, Reservoir
+from protosieve.pipeline._blocks import Block, Position
+from protosieve.pipeline._options import Options
+from protosieve.pipeline._tables import Records
+from protosieve.preprocess import Encoding, Layout, Survey
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
+from protosieve.selectors._files import restored
+from protosieve.selectors._stream import Saved, Standing
+
+__all__ = ["FILE", "HEAD", "ROW", "LeftOut", "Phase", "Run", "phases_of"]
+
+HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
+ROW, FILE = "protosieve.row", "protosieve.file"  # where a kept record stood, beside the users' own columns
+_SHOWN = 5  # rows left out that are told of one by one
+
+_SELECTORS: dict[str, Callable[..., StreamSelector]] = {
+    "basic": ProtoBasic,
+    "sieve": SieveStreaming,
+    "streak": Streak,
+    "stream": ProtoStream,
+    "swap": ProtoSwap,
+}
+
+
+@storable
+@dataclass
+class LeftOut:
+    """Rows that could not be used: how many, and the first few."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, rows: list[BadRow]) -> None:
+        self.count += len(rows)
+        self.first += [str(row) for row in rows[: _SHOWN - len(self.first)]]
+
+
+@storable
+@dataclass
+class Weighing:
+    """The members' exact means and how many rows are nearest to each, over all of the target."""
+
+    similarity: Float64  # summed
+    nearest: NDArray[np.int64]
+    rows: int = 0
+
+
+@storable
+@dataclass
+class Run:
+    """How far a run has come, and all it knows.
+
+    ``position`` is where the phase it is in goes on, ``rows`` how many that phase has used.
+    """
+
+    options: Options
+    files: list[dict[str, Any]]  # what the inputs were like when it began
+    target_files: list[dict[str, Any]]
+    seed: int
+    layout: Layout
+    survey: Survey
+    phase: int = 0
+    begun: bool = False  # whether that phase has
+    position: Position = field(default_factory=Position)
+    rows: int = 0
+    n_rows: int = 0  # of the input, usable
+    n_target: int = 0  # of the target, usable; of the input where there is none
+    left_out: LeftOut = field(default_factory=LeftOut)
+    sample: Reservoir | None = None  # of the target, as it was read
+    encoding: Encoding | None = None
+    target: Array | None = None  # the sample as rows
+    saved: Saved | None = None  # the selector; brought up to date by `storable`
+    records: Records = field(default_factory=Records)
+    random: Reservoir | None = None  # as many random rows as there may be prototypes, to compare with
+    weighing: Weighing | None = None
+
+    def __post_init__(self) -> None:
+        self._selector = None if self.saved is None else restored(self.saved)
+
+    @property
+    def selector(self) -> StreamSelector:
+        assert self._selector is not None
+        return self._selector
+
+    @property
+    def encoded(self) -> Encoding:
+        assert self.encoding is not None
+        return self.encoding
+
+    def storable(self) -> "Run":
+        """The same, as `protosieve._state` can write it."""
+        values = {name: value for name, value in vars(self).items() if name != "_selector"}
+        values["saved"] = None if self._selector is None else self._selector._saved()
+        values["records"] = self.records.pack()
+        packed = object.__new__(Run)
+        vars(packed).update(values)
+        return packed
+
+    def standing(self) -> Standing | None:
+        return None if self._selector is None or self.random is None else self._selector.standing_
+
+    def rng(self, purpose: int) -> np.random.Generator:
+        """A generator for one purpose, of the run's seed."""
+        return np.random.default_rng([self.seed, purpose])
+
+    def settle(self) -> None:
+        """All that will be learnt of the columns is known."""
+        self.encoding = self.survey.settle(self.options.scale, self.options.max_categories)
+
+    def choose_selector(self, kernel: Any, mean: Any) -> None:
+        m = self.options.count(self.n_rows)
+        self._selector = _SELECTORS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
+
+    def feed(self, block: Block, target: Array | None) -> None:
+        """The next rows of the input: to the selector, to the records, and to the random rows."""
+        rows = self.encoded.transform(block.raw)
+        self.selector.partial_fit(rows, target=target)
+        if self.random is None:
+            self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
+        first = self.random.seen
+        self.random.observe(rows)
+        placed = block.table.append_column(ROW, pa.array(block.numbers)).append_column(FILE, pa.array(block.sources))
+        self.records.update(first, placed, self.selector.held_indices_)
+
+
+class Phase(ABC):
+    """One pass over some of the files."""
+
+    label: ClassVar[str]
+
+    def __init__(self, sources: Sequence[Source], columns: Sequence[str] | None = None, is_first: bool = False) -> None:
+        self.sources = sources
+        self.columns = columns  # to be read; None for all
+        self.is_first = is_first  # of the passes over these files: rows that cannot be used are counted once
+
+    def grows(self, run: Run) -> bool:
+        """Whether categories that were not seen before are new ones."""
+        return False
+
+    def begin(self, run: Run) -> None:  # noqa: B027  (most have nothing to do)
+        """Before the first block; not called where a stored run goes on."""
+
+    @abstractmethod
+    def take(self, run: Run, block: Block) -> None:
+        """The next block. ``run.rows`` is the number of its first row among the usable ones of this phase."""
+
+    def end(self, run: Run) -> None:  # noqa: B027
+        """After the last."""
+
+
+class _Surveying(Phase):
+    """Pass 1: statistics, categories, the number of rows, and a sample of the target."""
+
+    label = "survey"
+
+    def __init__(self, sources: Sequence[Source], layout: Layout, is_input: bool, is_target: bool) -> None:
+        super().__init__(sources, layout.columns, is_first=True)
+        self._is_input, self._is_target = is_input, is_target
+
+    def grows(self, run: Run) -> bool:
+        return True
+
+    def take(self, run: Run, block: Block) -> None:
+        run.survey.update(block.raw)
+        if self._is_input:
+            run.n_rows += len(block)
+        if self._is_target:
+            run.n_target += len(block)
+            if run.sample is None:
+                run.sample = Reservoir.empty(run.options.sample, block.raw, run.rng(1))
+            run.sample.observe(block.raw)
+
+    def end(self, run: Run) -> None:
+        if not run.rows:
+            raise InputError(_no_rows(self.sources, run.left_out))
+        if self._is_target:
+            assert run.sample is not None
+            run.settle()
+            run.target = run.encoded.transform(run.sample.sample)
+            run.sample = None
+
+
+class _Selecting(Phase):
+    """Pass 2: selection, against the sample of the target. From standard input it is the only pass."""
+
+    label = "select"
+
+    def begin(self, run: Run) -> None:
+        assert run.target is not None
+        is_sample = run.n_target > len(run.target)
+        run.choose_selector(run.options.kernel, CompressedMean(run.options.sample) if is_sample else None)
+
+    def take(self, run: Run, block: Block) -> None:
+        run.n_rows += len(block) if self.is_first else 0
+        run.feed(block, None if run.rows else run.target)
+
+
+class _Streaming(Phase):
+    """Standard input, which comes once: the first rows settle the encoding, then the target is what has been seen."""
+
+    label = "select"
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__(sources, is_first=True)
+        self._head: list[Block] = []
+
+    def grows(self, run: Run) -> bool:
+        return run.encoding is None
+
+    def take(self, run: Run, block: Block) -> None:
+        run.n_rows = run.n_target = run.n_rows + len(block)
+        if run.encoding is not None:
+            run.feed(block, None)
+            return
+        run.survey.update(block.raw)
+        self._head.append(block)
+        if run.n_rows >= HEAD:
+            self._settle(run)
+
+    def end(self, run: Run) -> None:
+        if not run.rows:
+            raise InputError(_no_rows(self.sources, run.left_out))
+        if run.encoding is None:
+            self._settle(run)
+
+    def _settle(self, run: Run) -> None:
+        run.settle()
+        head = np.concatenate([run.encoded.transform(block.raw) for block in self._head])
+        run.choose_selector(run.options.kernel.resolve(head, run.rng(3)), CompressedMean(run.options.sample))
+        blocks, self._head = self._head, []
+        for block in blocks:
+            run.feed(block, None)
+
+
+class _Reviewing(Phase):
+    """One more pass for the same choice."""
+
+    label = "review"
+
+    def take(self, run: Run, block: Block) -> None:
+        selector = run.selector
+        assert isinstance(selector, ProtoSwap)
+        selector.review(run.encoded.transform(block.raw), first=run.rows)
+
+
+class _Weighing(Phase):
+    """One more pass over the target, for the members alone: their exact means."""
+
+    label = "weigh"
+
+    def begin(self, run: Run) -> None:
+        kept = len(run.selector.result_)
+        run.weighing = Weighing(np.zeros(kept), np.zeros(kept, np.int64))
+
+    def take(self, run: Run, block: Block) -> None:
+        assert run.weighing is not None
+        rows, weighing = run.encoded.transform(block.raw), run.weighing
+        weighing.similarity += run.selector.transform(rows).sum(axis=0, dtype=np.float64)
+        weighing.nearest += np.bincount(run.selector.predict(rows), minlength=len(weighing.nearest))
+        weighing.rows += len(rows)
+
+
+def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target: Sequence[Source]) -> list[Phase]:
+    """The passes a run makes over its files."""
+    if options.from_stdin:
+        if not target:
+            return [_Streaming(inputs)]
+        return [_Surveying(target, layout, is_input=False, is_target=True), _Selecting(inputs, is_first=True)]
+    phases: list[Phase] = [_Surveying(inputs, layout, is_input=True, is_target=not target)]
+    if target:
+        phases.append(_Surveying(target, layout, is_input=False, is_target=True))
+    phases.append(_Selecting(inputs))
+    phases += [_Reviewing(inputs, layout.columns) for _ in range(1, options.passes)]
+    if options.exact_weights:
+        phases.append(_Weighing(target or inputs, layout.columns))
+    return phases
+
+
+def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:
+    where = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+    if left_out.count:
+        return f"{where}: no row can be used; the first problem is {left_out.first[0]}"
+    return f"{where}: there are no rows; give files that have some"

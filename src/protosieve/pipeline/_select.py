@@ -1,0 +1,298 @@
+"""`select`: from files to prototypes."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from protosieve._prototypes import Prototypes
+from protosieve.errors import ParameterError
+from protosieve.io import Source, check_output, check_schemas, find_sources, write_table
+from protosieve.kernels import Kernel
+from protosieve.pipeline._bar import bar
+from protosieve.pipeline._blocks import Block, Position, read_blocks
+from protosieve.pipeline._checkpoint import Checkpoint, take_up
+from protosieve.pipeline._finish import finish
+from protosieve.pipeline._options import Options, kernel_of, names
+from protosieve.pipeline._progress import Tick, Watcher
+from protosieve.pipeline._run import Phase, Run, phases_of
+from protosieve.pipeline._signals import Stop, Stopped, stops
+from protosieve.preprocess import Layout, Survey
+
+__all__ = ["select"]
+
+
+def select(
+    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    n_prototypes: int | str,
+    *,
+    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    method: str = "swap",
+    features: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    id: str | Sequence[str] | None = None,
+    label: str | None = None,
+    embedding: str | None = None,
+    categorical: str | Sequence[str] | None = None,
+    scale: str = "standard",
+    max_categories: int = 32,
+    kernel: str | Kernel | Callable[..., Any] = "gaussian",
+    width: float | str | None = None,
+    sample: int = 16384,
+    exact_weights: bool = False,
+    passes: int = 1,
+    output: str | os.PathLike[str] | None = None,
+    random_state: int | None = 0,
+    bad_rows: str = "error",
+    format: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 1_000_000,
+    resume: bool = False,
+    quiet: bool = True,
+    progress: Watcher | None = None,
+) -> Prototypes:
+    """The rows of files that represent them best, each with a weight, in memory that does not grow with them.
+
+    What ``protosieve select`` does, from Python. Stored files are read twice: the first pass learns how columns become
+    numbers, counts the rows and draws a sample of the target; the second selects against that sample. Standard input,
+    ``"-"``, is read once: its first 10,000 rows settle the encoding and the kernel's width, and the target is what has
+    been seen so far.
+
+    Parameters
+    ----------
+    inputs : path, URL or glob, or several
+        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for standard
+        input. docs/formats.md has the rules.
+    n_prototypes : int or str
+        Rows to keep at most; ``"1%"`` for a share of all.
+    target : path, URL or glob, or several, optional
+        Files whose distribution is to be matched; by default that of the inputs.
+    method : str, default "swap"
+        ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
+    features, exclude, categorical : column or columns, optional
+        The columns to compare rows by; those not to; those whose numbers are names.
+    id, label : column or columns, optional
+        Columns that are kept but not compared by; they come first in the result.
+    embedding : column, optional
+        A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
+    scale : str, default "standard"
+        What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``.
+    max_categories : int, default 32
+        Values of a category column that get a column of their own; the rest share one.
+    kernel : str or Kernel, default "gaussian"
+        ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
+        `protosieve.kernels`.
+    width : float or "median", optional
+        Of the Gaussian or Laplacian kernel; by default the median distance between rows.
+    sample : int, default 16384
+        Rows of the target the mean is taken over.
+    exact_weights : bool, default False
+        Read the target once more and solve the weights, and count the shares, over all of its rows.
+    passes : int, default 1
+        Times the rows are offered to ``"swap"``.
+    output : path, optional
+        Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
+        standard output.
+    random_state : int or None, default 0
+        The seed; ``None`` for another choice on every run.
+    bad_rows : str, default "error"
+        ``"error"``: the first row that cannot be used is an error; ``"skip"``: such rows are left out and counted.
+    format : str, optional
+        Of the inputs, where their names do not tell.
+    checkpoint : path, optional
+        A file to store the run in, every so many rows and when it is interrupted. It is removed when the run is over.
+    every : int, default 1,000,000
+        Rows between two checkpoints.
+    resume : bool, default False
+        Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte for
+        byte.
+    quiet : bool, default True
+        Show no progress bar.
+    progress : callable, optional
+        Called with a `Tick` after every block, in place of the bar.
+
+    Returns
+    -------
+    Prototypes
+        With ``table`` (the rows as they stand in their files), ``shares``, ``encoding`` and ``provenance``;
+        ``indices`` are row numbers in the whole input.
+
+    Notes
+    -----
+    Reading is O(n) twice; then O(n (points + m) d + m^2) per row as `ProtoSwap` with `CompressedMean`. Memory is the
+    sample, a few pieces of a file and the selector's own, whatever the number of rows.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pyarrow as pa, pyarrow.csv
+    >>> from sklearn.datasets import load_wine
+    >>> import protosieve
+    >>> wine = load_wine(as_frame=True).frame.rename(columns={"target": "kind"})
+    >>> folder = tempfile.mkdtemp()
+    >>> pa.csv.write_csv(pa.Table.from_pandas(wine), os.path.join(folder, "wine.csv"))
+    >>> result = protosieve.select(os.path.join(folder, "*.csv"), 12, label="kind")
+    >>> len(result), result.residual < 0.05
+    (12, True)
+    >>> result.table.column_names[:5]
+    ['row', 'file', 'weight', 'share', 'kind']
+    >>> sorted(set(result.table["kind"].to_pylist()))
+    ['0', '1', '2']
+    """
+    options = Options(
+        inputs=names(inputs, "inputs"),
+        n_prototypes=n_prototypes,
+        kernel=kernel_of(kernel, width),
+        target=None if target is None else names(target, "target"),
+        method=method,
+        features=None if features is None else names(features, "features"),
+        exclude=names(exclude, "exclude"),
+        id=names(id, "id"),
+        label=label,
+        embedding=embedding,
+        categorical=names(categorical, "categorical"),
+        scale=scale,
+        max_categories=max_categories,
+        sample=sample,
+        exact_weights=exact_weights,
+        passes=passes,
+        random_state=random_state,
+        bad_rows=bad_rows,
+        format=format,
+    )
+    store = _checkpoint(options, checkpoint, every, resume)
+    if output is not None:
+        check_output(os.fspath(output))
+    job = _Job.of(options, store, resume)
+    with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+        job.drive(watcher)
+        result = finish(job.run, [source.name for source in job.inputs])
+    if output is not None:
+        write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+    if store is not None:
+        store.remove()
+    return result
+
+
+def _checkpoint(options: Options, path: Any, every: int, resume: bool) -> Checkpoint | None:
+    if path is None:
+        if resume:
+            raise ParameterError("resume needs the checkpoint to go on from: give --checkpoint FILE too")
+        return None
+    if options.from_stdin:
+        raise ParameterError(
+            "a checkpoint cannot bring back rows of standard input; store them in a file first, or use partial_fit and "
+            "save of a selector in Python"
+        )
+    return Checkpoint(path, every)
+
+
+@dataclass
+class _Job:
+    """A run and what it works on."""
+
+    run: Run
+    inputs: list[Source]
+    phases: list[Phase]
+    store: Checkpoint | None
+
+    @classmethod
+    def of(cls, options: Options, store: Checkpoint | None, resume: bool) -> "_Job":
+        """Look at all files, and settle what can be settled before rows are read."""
+        inputs = find_sources(options.inputs, options.format)
+        target = [] if options.target is None else find_sources(options.target, options.format)
+        run = _fresh(options, inputs, target)
+        if store is not None:
+            run = take_up(store.path, run, resume)
+            store.begin(run)
+        return cls(run, inputs, phases_of(options, run.layout, inputs, target), store)
+
+    def drive(self, watcher: Watcher) -> None:
+        """All passes that are left."""
+        with stops() as stop:
+            try:
+                while self.run.phase < len(self.phases):
+                    self._pass(self.phases[self.run.phase], watcher, stop)
+            except Stopped as stopped:
+                stopped.tell(self._story())
+                raise
+
+    def _pass(self, phase: Phase, watcher: Watcher, stop: Stop) -> None:
+        run = self.run
+        if not run.begun:
+            phase.begin(run)
+            run.begun = True
+        skip, grow = run.options.bad_rows == "skip", partial(phase.grows, run)
+        with closing(read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow)) as blocks:
+            while (block := _next(blocks, stop)) is not None:
+                self._take(phase, block)
+                watcher(self._tick(phase, block))
+        phase.end(run)
+        run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
+
+    def _take(self, phase: Phase, block: Block) -> None:
+        run = self.run
+        if len(block):
+            phase.take(run, block)
+        if phase.is_first:
+            run.left_out.add(block.bad)
+        run.position, run.rows = block.until, run.rows + len(block)
+        if self.store is not None:
+            self.store.passed(run, len(block))
+
+    def _tick(self, phase: Phase, block: Block) -> Tick:
+        standing = None if phase.label == "survey" else self.run.standing()
+        sizes = [source.size for source in phase.sources]
+        return Tick(
+            label=phase.label,
+            phase=self.run.phase + 1,
+            phases=len(self.phases),
+            rows=self.run.rows,
+            bytes_read=block.bytes_read,
+            bytes_in_all=None if None in sizes else sum(size for size in sizes if size is not None),
+            residual=None if standing is None else standing.residual,
+            exchanged=None if standing is None else standing.exchanged,
+        )
+
+    def _story(self) -> str:
+        run = self.run
+        place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
+        if self.store is None:
+            return f"{place}; nothing was written. With --checkpoint FILE a run can go on later"
+        return f"{place}; {self.store.leave(run)}"
+
+
+def _next(blocks: Iterator[Block], stop: Stop) -> Block | None:
+    with stop.at_once():
+        return next(blocks, None)
+
+
+def _fresh(options: Options, inputs: list[Source], target: list[Source]) -> Run:
+    """A run before its first row."""
+    schema = check_schemas([*inputs, *target])
+    layout = Layout.of(
+        schema,
+        features=options.features,
+        exclude=options.exclude,
+        id=options.id,
+        label=options.label,
+        embedding=options.embedding,
+        categorical=options.categorical,
+    )
+    seed = options.random_state
+    return Run(
+        options=options,
+        files=[_known(source) for source in inputs],
+        target_files=[_known(source) for source in target],
+        seed=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
+        layout=layout,
+        survey=Survey.of(layout),
+    )
+
+
+def _known(source: Source) -> dict[str, Any]:
+    return source.fingerprint() or {"name": source.name, "size": source.size}

@@ -1,0 +1,67 @@
+"""Ctrl-C and the like, taken in at a moment when nothing is half done."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["Stop", "Stopped", "stops"]
+
+
+class Stopped(KeyboardInterrupt):
+    """The run was asked to stop by a signal, whose ``number`` this carries."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.number = number
+
+    def tell(self, story: str) -> None:
+        """How far the run had come, and what became of it: the message from now on."""
+        self.args = (story,)
+
+
+class Stop:
+    """Whether the run has been asked to stop, and whether that may be done at once."""
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+        self._at_once = False
+
+    def check(self) -> None:
+        """Raise `Stopped` if somebody has asked."""
+        if self._asked is not None:
+            raise Stopped(self._asked)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """While waiting for rows: nothing is half done, and they may never come."""
+        self.check()
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._at_once or self._asked is not None:  # who asks twice will not wait
+            raise Stopped(number)
+        self._asked = number
+
+
+@contextmanager
+def stops() -> Iterator[Stop]:
+    """Hold interrupts back until `Stop.check`. Only the main thread can; elsewhere they come as they come."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    theirs = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = [n for n, handler in theirs.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    for number in ours:
+        signal.signal(number, stop._handle)
+    try:
+        yield stop
+    finally:
+        for number in ours:
+            signal.signal(number, theirs[number])
