@@ -12,7 +12,14 @@ from importlib.metadata import version
 from protosieve._compare import Comparison, compare
 from protosieve._criticisms import Criticisms, criticisms
 from protosieve._prototypes import Certificate, Prototypes, Trace
-from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
+from protosieve.errors import (
+    InputError,
+    OutputError,
+    ParameterError,
+    ProtosieveError,
+    ProtosieveWarning,
+    StateFileError,
+)
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 
 __all__ = [
@@ -21,6 +28,7 @@ __all__ = [
     "Criticisms",
     "InputError",
     "MMDCritic",
+    "OutputError",
     "ParameterError",
     "ProtoBasic",
     "ProtoDash",
