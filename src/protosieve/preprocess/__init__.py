@@ -1,1 +1,5 @@
 """Tables become matrices, as they stream by."""
+
+from protosieve.preprocess._layout import Layout
+
+__all__ = ["Layout"]
