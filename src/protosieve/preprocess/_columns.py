@@ -48,7 +48,9 @@ class Column(ABC):
         """
 
     def not_finite(self, place: int, value: float) -> str:
-        """What to say of NaN or an infinity."""
+        """What to say of a value that is NaN, infinite, or becomes so in single precision."""
+        if np.isfinite(value):
+            return f"column {self.label(place)!r} holds {value:g}, beyond single precision"
         return f"column {self.label(place)!r} is {'NaN' if np.isnan(value) else 'infinite'}"
 
 

@@ -127,11 +127,13 @@ class Layout:
         return out, sorted(problems.items())
 
     def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
-        values, nulls = column.read(cells, problems, grow)
+        read, nulls = column.read(cells, problems, grow)
         with np.errstate(all="ignore"):  # what overflows here is infinite, and found
-            values = values.astype(self.dtype, copy=False)
+            values = read.astype(self.dtype, copy=False)
             if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
-                values = _finite(column, values, problems)
+                faults = ~np.isfinite(values)
+                _note(column, read, faults, problems)
+                values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
     def _check_columns(self, table: pa.Table) -> None:
@@ -151,12 +153,9 @@ def _is_category(column: Column) -> bool:
     return isinstance(column, CategoryColumn)
 
 
-def _finite(column: Column, values: Array, problems: Problems) -> Array:
-    """Note rows with NaN or infinity, and put zeros there."""
-    faults = ~np.isfinite(values)
+def _note(column: Column, values: Array, faults: Array, problems: Problems) -> None:
     for row, place in np.argwhere(faults).tolist():
         problems.setdefault(row, column.not_finite(place, values[row, place]))
-    return np.where(faults, values.dtype.type(0), values)
 
 
 def _side_by_side(parts: Sequence[Array], shape: tuple[int, int], dtype: str) -> Array:
