@@ -65,8 +65,8 @@ def select(
     Parameters
     ----------
     inputs : path, URL or glob, or several
-        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for standard
-        input. docs/formats.md has the rules.
+        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for
+        standard input. docs/formats.md has the rules.
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
     target : path, URL or glob, or several, optional
@@ -108,8 +108,8 @@ def select(
     every : int, default 1,000,000
         Rows between two checkpoints.
     resume : bool, default False
-        Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte for
-        byte.
+        Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte
+        for byte.
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
