@@ -11,7 +11,7 @@ from protosieve.io._file import FileSource, from_row, rows_within
 
 __all__ = ["ParquetSource"]
 
-_READ_AHEAD = 1 << 25  # bytes over all columns
+_READ_AHEAD = 1 << 22  # bytes over all columns
 
 
 @final
