@@ -51,7 +51,7 @@ def perform(_: dict[str, Any]) -> None:
 def _look(result: Prototypes, out: "Console") -> None:
     """The heaviest ones, drawn."""
     digits, weights = result.table["digit"].to_pylist(), result.weights
-    captions = [f"a {digits[i]}, weight {weights[i]:.3f}" for i in range(_DRAWN)]
+    captions = [f"{digits[i]}, weight {weights[i]:.3f}" for i in range(_DRAWN)]
     out.print(f"\nThe {_DRAWN} heaviest:\n")
     for line in pictures(result.rows[:_DRAWN], captions, out.width):
         out.print(line, no_wrap=True)

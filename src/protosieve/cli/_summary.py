@@ -1,6 +1,7 @@
 """What a run came to, in a screenful: what was done with the columns, the heaviest prototypes, how good they are."""
 
 import math
+import re
 from collections import Counter, defaultdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -38,13 +39,18 @@ def _made(result: Prototypes) -> list[str]:
     run = result.provenance or {}
     files = run["files"]
     where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
-    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}, by {result.kernel!r}"]
+    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {_kernel(result)}"]
     lines += [f"  {line}" for line in result.encoding.describe()]
     left_out = run["rows_left_out"]
     if left_out["count"]:
         lines += [f"  {_rows(left_out['count'])} left out:", *(f"    {line}" for line in left_out["first"])]
         lines += ["    ..."] if left_out["count"] > len(left_out["first"]) else []
     return [line.rstrip() and _indented(line) for line in lines]
+
+
+def _kernel(result: Prototypes) -> str:
+    """With as many digits of its width as anybody reads."""
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda number: f"{float(number[0]):.4g}", repr(result.kernel))
 
 
 def _indented(line: str) -> str:
@@ -64,27 +70,37 @@ def _columns(result: Prototypes) -> list[Column]:
 def _column(name: str, values: list[Any]) -> Column:
     if name == "file":
         return Column(name, [PurePath(value).name for value in values])
+    if name == "weight":
+        return Column(name, [f"{value:#.3g}" for value in values], right=True)
     if name == "share":
         return Column(name, [f"{100 * value:.1f} %" for value in values], right=True)
-    numbers = all(isinstance(value, int | float) for value in values)
-    return Column(name, [_cell(value) for value in values], right=numbers)
+    return Column(name, [_cell(value) for value in values], right=all(_is_number(value) for value in values))
 
 
 def _cell(value: Any) -> str:
     """A value of the user's, short.
 
-    >>> _cell(0.123456), _cell(None), _cell([0.25, 1.0, 2.0, 3.0]), _cell("x")
-    ('0.1235', '', '[0.25, 1, ...] of 4', 'x')
+    >>> _cell(0.123456), _cell("0.123456"), _cell("00123456"), _cell(None), _cell([0.25, 1.0, 2.0, 3.0]), _cell("x")
+    ('0.1235', '0.1235', '00123456', '', '[0.25, 1, ...] of 4', 'x')
     """
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{value:.4g}"
+    if isinstance(value, float) or _is_fraction(value):
+        return f"{float(value):.4g}"
     if isinstance(value, list):
         return (
             f"[{', '.join(_cell(item) for item in value[:2])}, ...] of {len(value)}" if len(value) > 2 else str(value)
         )
     return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or _is_fraction(value)
+
+
+def _is_fraction(value: Any) -> bool:
+    """A number as text, of which CSV files are made; without a point it may be a name."""
+    return isinstance(value, str) and re.fullmatch(r"[-+]?\d*\.\d+([eE][-+]?\d+)?", value) is not None
 
 
 def _worth(result: Prototypes) -> list[str]:
@@ -137,9 +153,12 @@ def _spread(result: Prototypes) -> list[str]:
     shares: defaultdict[str, float] = defaultdict(float)
     for value, share in zip(values, result.table.column("share").to_pylist(), strict=True):
         shares[value] += share
-    said = [f"{value} {n:,} ({100 * shares[value]:.0f} %)" for value, n in counts.most_common(_LABELS)]
-    rest = [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
-    return [one_line(f"{label}, prototypes of each and the share of rows they stand for: {', '.join(said + rest)}.")]
+    (most, n), *others = counts.most_common(_LABELS)
+    whole = "the rows" if run["parameters"]["target"] is None else "the target"
+    said = [f"{most} has {_prototypes(n)} ({100 * shares[most]:.0f} % of {whole})"]
+    said += [f"{value} has {n:,} ({100 * shares[value]:.0f} %)" for value, n in others]
+    said += [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
+    return [one_line(f"By {label}: {', '.join(said)}.")]
 
 
 def _place(output: str | None) -> str:
