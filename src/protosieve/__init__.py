@@ -5,22 +5,39 @@
 >>> X = load_iris().data
 >>> ProtoSwap(n_prototypes=10, random_state=0).fit(X).result_.residual < 0.001
 True
+
+Names are imported when they are first used (PEP 562): the numeric core takes a second to load, which ``--help`` and a
+press of TAB should not wait for.
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from protosieve._compare import Comparison, compare
-from protosieve._criticisms import Criticisms, criticisms
-from protosieve._prototypes import Certificate, Prototypes, Trace
-from protosieve.errors import (
-    InputError,
-    OutputError,
-    ParameterError,
-    ProtosieveError,
-    ProtosieveWarning,
-    StateFileError,
-)
-from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
+if TYPE_CHECKING:
+    from protosieve._compare import Comparison, compare
+    from protosieve._criticisms import Criticisms, criticisms
+    from protosieve._prototypes import Certificate, Prototypes, Trace
+    from protosieve.errors import (
+        InputError,
+        OutputError,
+        ParameterError,
+        ProtosieveError,
+        ProtosieveWarning,
+        StateFileError,
+    )
+    from protosieve.pipeline import select
+    from protosieve.selectors import (
+        MMDCritic,
+        ProtoBasic,
+        ProtoDash,
+        ProtoStream,
+        ProtoSwap,
+        SieveStreaming,
+        Streak,
+        load,
+    )
+
+    __version__: str
 
 __all__ = [
     "Certificate",
@@ -44,6 +61,55 @@ __all__ = [
     "compare",
     "criticisms",
     "load",
+    "select",
 ]
 
-__version__ = version("protosieve")
+_HOMES = {
+    "_compare": ("Comparison", "compare"),
+    "_criticisms": ("Criticisms", "criticisms"),
+    "_prototypes": ("Certificate", "Prototypes", "Trace"),
+    "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
+    "pipeline": ("select",),
+    "selectors": (
+        "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "load",
+    ),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = ("compat", "errors", "io", "kernels", "means", "objectives", "pipeline", "preprocess", "selectors", "weights")
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"protosieve.{name}")
+        if name not in _HOME and name != "__version__":
+            raise AttributeError(f"module 'protosieve' has no attribute {name!r}")
+        globals()[name] = value = _version() if name == "__version__" else _fetched(name)
+        return value
+
+
+def _fetched(name: str) -> Any:
+    try:
+        return getattr(import_module(f"protosieve.{_HOME[name]}"), name)
+    except ModuleNotFoundError as error:
+        if name != "select" or error.name != "pyarrow":
+            raise
+        return _without_pyarrow
+
+
+def _without_pyarrow(*_: Any, **__: Any) -> None:
+    """`select` where only the numeric core is installed: ``import *`` works, calling it says why not."""
+    raise ImportError(
+        "protosieve.select reads files with pyarrow, which is not installed: pip install 'protosieve[cli]'"
+    )
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("protosieve")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, *_ROOMS, "__version__"])

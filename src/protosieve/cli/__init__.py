@@ -1,1 +1,23 @@
-"""The command line: it parses, calls and prints."""
+"""The command line: it parses, calls and prints. Nothing here decides what is chosen."""
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+_NEEDED = ("pyarrow", "rich", "typer")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code, which ``protosieve --help`` explains."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"protosieve: the command line needs {' and '.join(missing)}, which this Python does not have; "
+            "pip install 'protosieve[cli]'\n"
+        )
+        return 1
+    from protosieve.cli._main import run
+
+    return run(sys.argv[1:] if arguments is None else arguments)

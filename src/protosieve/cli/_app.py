@@ -1,0 +1,146 @@
+"""The commands and their help. Typer parses; each command returns what is to be done, and `_main` does it.
+
+Nothing heavy is imported before a command is known to be meant: help and completion answer at once.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from protosieve.cli import _options as option
+from protosieve.cli._defaults import DEFAULTS
+
+__all__ = ["Task", "app"]
+
+Task: TypeAlias = Callable[[], object]
+
+_CODES = (
+    "Exit codes: 0 done; 1 something unexpected; 2 options or input that cannot be used; 130 interrupted (Ctrl-C); "
+    "143 terminated."
+)
+
+app = typer.Typer(
+    help="The few rows that represent the many, each with a weight, in one pass and fixed memory.",
+    epilog=_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from protosieve import __version__
+
+        typer.echo(f"protosieve {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _protosieve(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _examples(*commands: str) -> str:
+    """Help keeps paragraphs apart, but joins the lines of one."""
+    return "\n\n".join(["[bold]Examples[/bold]", *(f"  {command}" for command in commands), _CODES])
+
+
+@app.command(
+    help="Choose the rows of files that represent them best, each with a weight.\n\n"
+    "Files are read twice, in memory that does not grow with them: once to learn what the columns are like, once to "
+    "choose. Standard input is read once.",
+    epilog=_examples(
+        "protosieve select rows.parquet -m 500 -o chosen.parquet",
+        "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
+        "protosieve select texts.parquet -m 500 --embedding vector --label topic",
+        "protosieve select pool.parquet -m 200 --target live.parquet",
+        "zcat rows.csv.gz | protosieve select - -m 50 -o - | head",
+    ),
+)
+def select(
+    inputs: option.Inputs,
+    n_prototypes: option.Count,
+    target: option.Target = DEFAULTS["target"],
+    method: option.Method = DEFAULTS["method"],
+    passes: option.Passes = DEFAULTS["passes"],
+    exact_weights: option.ExactWeights = DEFAULTS["exact_weights"],
+    random_state: option.Seed = str(DEFAULTS["random_state"]),
+    features: option.Features = DEFAULTS["features"],
+    exclude: option.Exclude = DEFAULTS["exclude"],
+    id: option.Id = DEFAULTS["id"],  # noqa: A002
+    label: option.Label = DEFAULTS["label"],
+    categorical: option.Categorical = DEFAULTS["categorical"],
+    embedding: option.Embedding = DEFAULTS["embedding"],
+    scale: option.Scale = DEFAULTS["scale"],
+    max_categories: option.MaxCategories = DEFAULTS["max_categories"],
+    kernel: option.KernelName = DEFAULTS["kernel"],
+    width: option.Width = DEFAULTS["width"],
+    sample: option.Sample = DEFAULTS["sample"],
+    output: option.Output = DEFAULTS["output"],
+    bad_rows: option.BadRows = DEFAULTS["bad_rows"],
+    format: option.Format = DEFAULTS["format"],  # noqa: A002
+    checkpoint: option.Checkpoint = DEFAULTS["checkpoint"],
+    every: option.Every = DEFAULTS["every"],
+    resume: option.Resume = DEFAULTS["resume"],
+    quiet: option.Quiet = False,
+    json: option.Json = False,
+) -> Task:
+    """A name here is that of the argument of `protosieve.select`; see there."""
+    return _later("_select", locals())
+
+
+@app.command(
+    help="Put the methods side by side on your rows, or on a sample of them: what each is worth and costs.\n\n"
+    "The line to beat is random: random rows with the best weights.",
+    epilog=_examples(
+        "protosieve compare rows.parquet -m 50",
+        "protosieve compare texts.parquet -m 50 --embedding vector --methods swap,dash,random",
+    ),
+)
+def compare(
+    inputs: option.Inputs,
+    n_prototypes: option.Count,
+    methods: option.AllMethods = None,
+    random_state: option.Seed = str(DEFAULTS["random_state"]),
+    features: option.Features = DEFAULTS["features"],
+    exclude: option.Exclude = DEFAULTS["exclude"],
+    id: option.Id = DEFAULTS["id"],  # noqa: A002
+    label: option.Label = DEFAULTS["label"],
+    categorical: option.Categorical = DEFAULTS["categorical"],
+    embedding: option.Embedding = DEFAULTS["embedding"],
+    scale: option.Scale = DEFAULTS["scale"],
+    max_categories: option.MaxCategories = DEFAULTS["max_categories"],
+    kernel: option.KernelName = DEFAULTS["kernel"],
+    width: option.Width = DEFAULTS["width"],
+    sample: option.Sample = DEFAULTS["sample"],
+    bad_rows: option.BadRows = DEFAULTS["bad_rows"],
+    format: option.Format = DEFAULTS["format"],  # noqa: A002
+    quiet: option.Quiet = False,
+    json: option.Json = False,
+) -> Task:
+    """A name here is that of the argument of `protosieve.pipeline.survey` or `protosieve.compare`; see there."""
+    return _later("_compare", locals())
+
+
+@app.command(epilog=_CODES)
+def demo() -> Task:
+    """Choose 20 of 1,797 handwritten digits, and look at them."""
+    return _later("_demo", {})
+
+
+def _later(module: str, given: dict[str, Any]) -> Task:
+    """The ``perform`` of a module of this package, to be called with what was given."""
+
+    def perform() -> object:
+        from importlib import import_module
+
+        return import_module(f"protosieve.cli.{module}").perform(given)
+
+    return perform

@@ -1,0 +1,54 @@
+"""``protosieve compare``: the methods side by side, on rows encoded as ``select`` would encode them."""
+
+import json
+import sys
+from typing import Any
+
+from protosieve._compare import Comparison, compare
+from protosieve.cli._table import Column, draw
+from protosieve.cli._terminal import console, notes
+from protosieve.cli._values import arguments
+from protosieve.pipeline import survey
+from protosieve.pipeline._options import kernel_of
+
+__all__ = ["perform"]
+
+# In a narrow terminal the last ones are left out.
+_ORDER = (
+    "method", "kept", "residual", "seconds", "own_residual", "mmd", "seconds_with_mean", "objective", "own_objective",
+)  # fmt: skip
+_NOT_OF_SURVEY = ("n_prototypes", "methods", "kernel", "width", "json")
+
+
+def perform(given: dict[str, Any]) -> Comparison:
+    """Everything ``protosieve compare`` does, with the options as they were given; returns the table."""
+    options = arguments(given)
+    kernel = kernel_of(options["kernel"], options["width"])
+    with notes(given["quiet"]):
+        surveyed = survey(**{name: value for name, value in options.items() if name not in _NOT_OF_SURVEY})
+        table = compare(
+            surveyed.rows,
+            options["n_prototypes"],
+            options["methods"],
+            kernel=kernel,
+            random_state=options["random_state"],
+        )
+    if given["json"]:
+        json.dump({"title": table.title, "methods": table.rows}, sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _show(table, surveyed.encoding.describe())
+    return table
+
+
+def _show(table: Comparison, encoding: list[str]) -> None:
+    out = console(sys.stdout)
+    for line in [*encoding, table.title, ""]:
+        out.print(line)
+    columns = [Column(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in _ORDER]
+    draw(columns, out)
+    out.print("\nThe smaller the residual the better; random is random rows with the best weights.")
+
+
+def _figure(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,74 @@
+"""``protosieve demo``: the whole thing in seconds, on data that ships with scikit-learn."""
+
+import contextlib
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve._prototypes import Prototypes
+from protosieve._typing import Array
+from protosieve.cli._app import app
+from protosieve.cli._digits import pictures, write_digits
+from protosieve.cli._terminal import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["perform"]
+
+_COMMAND = 'protosieve select digits -m 20 --embedding pixels --label digit --id "image id" -o chosen.csv'
+_DRAWN = 8
+_NEXT = (
+    "protosieve select YOUR_FILES -m 100 -o chosen.parquet",
+    "protosieve compare YOUR_FILES -m 50",
+    "protosieve select --help",
+)
+
+
+def perform(_: dict[str, Any]) -> None:
+    """Everything ``protosieve demo`` does."""
+    out = console(sys.stdout)
+    with tempfile.TemporaryDirectory(prefix="protosieve-") as folder, contextlib.chdir(folder):
+        digits = write_digits(Path("digits"))
+        out.print(
+            "1,797 handwritten digits, 8 x 8 pixels each, in three Parquet files. Which 20 stand for all of them?"
+        )
+        out.print(f"\n$ {_COMMAND}\n", style="bold")
+        out.file.flush()
+        result = app(shlex.split(_COMMAND)[1:], standalone_mode=False)()
+    _look(result, out)
+    _judge(result, digits, out)
+    out.print("\nNow yours:\n")
+    for command in _NEXT:
+        out.print(f"$ {command}", style="bold")
+
+
+def _look(result: Prototypes, out: "Console") -> None:
+    """The heaviest ones, drawn."""
+    digits, weights = result.table["digit"].to_pylist(), result.weights
+    captions = [f"{digits[i]}, weight {weights[i]:.3f}" for i in range(_DRAWN)]
+    out.print(f"\nThe {_DRAWN} heaviest:\n")
+    for line in pictures(result.rows[:_DRAWN], captions, out.width):
+        out.print(line, no_wrap=True)
+
+
+def _judge(result: Prototypes, digits: pa.Table, out: "Console") -> None:
+    """How far one gets with the prototypes in place of all digits, and with random ones."""
+    images, kinds = result.encoding.encode(digits), digits["digit"].to_numpy()
+    ours = _matched(images, kinds, result.indices)
+    rng, n = np.random.default_rng(0), len(result)
+    random = np.mean([_matched(images, kinds, rng.choice(len(images), n, replace=False)) for _ in range(50)])
+    out.print(f"{100 * ours:.0f} % of all digits look most like a prototype of their own kind;")
+    out.print(f"with {n} random digits in their place it is {100 * random:.0f} %.")
+
+
+def _matched(images: Array, kinds: Any, chosen: Any) -> float:
+    """The share of images whose nearest chosen one is of their kind."""
+    rows = images[chosen]
+    nearest = np.argmin((rows**2).sum(axis=1) - 2 * images @ rows.T, axis=1)
+    return float((kinds[chosen][nearest] == kinds).mean())

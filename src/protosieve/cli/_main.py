@@ -1,0 +1,79 @@
+"""From arguments to an exit code: parse, do, and tell in one line what went wrong."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from protosieve.cli._app import app
+from protosieve.cli._terminal import complain
+from protosieve.cli._words import in_flags
+from protosieve.errors import ParameterError, ProtosieveError
+
+__all__ = ["run"]
+
+_USAGE = typer.BadParameter.__mro__[2]  # typer's name for it is new, and click's has moved into typer
+_TRACEBACK = "PROTOSIEVE_TRACEBACK"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the arguments say. Typer only parses: it would take interrupts and closed pipes for its own business."""
+    try:
+        task = app(list(arguments), prog_name="protosieve", standalone_mode=False)
+        if callable(task):
+            task()
+        sys.stdout.flush()
+        return task if isinstance(task, int) else 0
+    except BaseException as error:
+        if os.environ.get(_TRACEBACK):
+            traceback.print_exception(error)
+        return _code(error)
+
+
+def _code(error: BaseException) -> int:
+    """The exit code, once it has been told why."""
+    closed = error.__context__ if isinstance(error, SystemExit) else error  # typer ends so while it prints its help
+    if isinstance(closed, BrokenPipeError):
+        return _abandon_output()
+    if isinstance(error, SystemExit):  # and so does completion
+        return error.code if isinstance(error.code, int) else 0
+    message, code = _story(error)
+    if message:
+        complain(message)
+    return code
+
+
+def _story(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, _USAGE):
+        return _usage(error), 2
+    if isinstance(error, ParameterError):
+        return in_flags(str(error)), 2
+    if isinstance(error, ProtosieveError):
+        return str(error), 2
+    if isinstance(error, KeyboardInterrupt):  # `Stopped` knows its signal; importing it here could take a second
+        return str(error) or "interrupted; nothing was written", 128 + getattr(error, "number", signal.SIGINT)
+    if isinstance(error, MemoryError):
+        return _seen("there is not enough memory; a smaller --sample or -m needs less"), 1
+    return _seen(f"something unexpected happened: {type(error).__name__}: {error}"), 1
+
+
+def _usage(error: BaseException) -> str:
+    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    if not message:  # no arguments at all: the help has been shown
+        return ""
+    context = getattr(error, "ctx", None)
+    path = "protosieve" if context is None else context.command_path
+    return f"{message[0].lower()}{message[1:]}; {path} --help lists what there is"
+
+
+def _seen(message: str) -> str:
+    return f"{message}. {_TRACEBACK}=1 shows where"
+
+
+def _abandon_output() -> int:
+    """Whoever read our output has had enough: that is no error, and Python is not to complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

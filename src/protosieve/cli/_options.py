@@ -1,0 +1,219 @@
+"""The options of the commands, each stated once: flags, help, panel, and how its value is completed.
+
+An option's Python name, in the commands of `_app`, is the argument of `protosieve.select` it stands for.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import typer
+
+__all__ = [
+    "ALL_METHODS",
+    "FORMATS",
+    "KERNELS",
+    "METHODS",
+    "POLICIES",
+    "SCALES",
+    "AllMethods",
+    "BadRows",
+    "Categorical",
+    "Checkpoint",
+    "Count",
+    "Embedding",
+    "Every",
+    "ExactWeights",
+    "Exclude",
+    "Features",
+    "Format",
+    "Id",
+    "Inputs",
+    "Json",
+    "KernelName",
+    "Label",
+    "MaxCategories",
+    "Method",
+    "Output",
+    "Passes",
+    "Quiet",
+    "Resume",
+    "Sample",
+    "Scale",
+    "Seed",
+    "Target",
+    "Width",
+]
+
+# What TAB offers. The engine has the last word on what is right; a test compares the two.
+METHODS = ("basic", "sieve", "streak", "stream", "swap")
+ALL_METHODS = ("basic", "critic", "dash", "random", "sieve", "streak", "stream", "swap")
+KERNELS = ("cosine", "gaussian", "laplacian", "linear", "polynomial")
+SCALES = ("minmax", "none", "standard")
+POLICIES = ("error", "skip")
+FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
+
+_CHOICE, _COLUMNS, _KERNEL = "What to choose", "Columns", "Similarity"
+_FILES, _LONG, _SHOWN = "Files", "Long runs", "What is shown"
+
+
+def _offer(values: tuple[str, ...]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+def _offer_several(values: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """The last of values separated by commas."""
+
+    def complete(incomplete: str) -> list[str]:
+        *before, last = incomplete.split(",")
+        free = [value for value in values if value.startswith(last) and value not in before]
+        return [",".join([*before, value]) for value in free]
+
+    return complete
+
+
+Inputs: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        show_default=False,
+        help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with the same "
+        "columns; - is standard input.",
+    ),
+]
+
+Count: TypeAlias = Annotated[
+    str,
+    typer.Option("-m", metavar="COUNT", show_default=False, rich_help_panel=_CHOICE,
+                 help="Rows to keep at most, such as 500; or a share of all, such as 1%."),
+]  # fmt: skip
+Target: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--target", metavar="FILES", rich_help_panel=_CHOICE, show_default=False,
+                 help="Choose rows of INPUT that are like these; without it, like INPUT itself. Repeatable."),
+]  # fmt: skip
+Method: TypeAlias = Annotated[
+    str,
+    typer.Option("--method", metavar="NAME", autocompletion=_offer(METHODS), rich_help_panel=_CHOICE,
+                 help=f"How rows are chosen: {', '.join(METHODS)}."),
+]  # fmt: skip
+Passes: TypeAlias = Annotated[
+    int,
+    typer.Option("--passes", metavar="N", rich_help_panel=_CHOICE,
+                 help="How often swap looks at the rows; a second look helps where they come in an unlucky order."),
+]  # fmt: skip
+ExactWeights: TypeAlias = Annotated[
+    bool,
+    typer.Option("--exact-weights", rich_help_panel=_CHOICE,
+                 help="Read the target once more, for weights and shares over all of its rows, not a sample."),
+]  # fmt: skip
+Seed: TypeAlias = Annotated[
+    str,
+    typer.Option("--seed", metavar="N", rich_help_panel=_CHOICE,
+                 help="The same seed makes the same choice; none makes another one every time."),
+]  # fmt: skip
+AllMethods: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--methods", metavar="NAMES", autocompletion=_offer_several(ALL_METHODS), rich_help_panel=_CHOICE,
+                 show_default=False, help=f"Some of {', '.join(ALL_METHODS)}; by default all but streak."),
+]  # fmt: skip
+
+Features: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--features", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
+                 help="Columns that say what a row is like; by default all that can. Names are separated by commas."),
+]  # fmt: skip
+Exclude: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
+                 help="Columns that do not."),
+]  # fmt: skip
+Id: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--id", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
+                 help="Columns that name a row: kept beside the result, not looked at."),
+]  # fmt: skip
+Label: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--label", metavar="NAME", rich_help_panel=_COLUMNS, show_default=False,
+                 help="The column to be learnt: kept, not looked at, its spread among the prototypes shown."),
+]  # fmt: skip
+Categorical: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--categorical", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
+                 help="Columns of numbers that are names, such as postcodes."),
+]  # fmt: skip
+Embedding: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--embedding", metavar="NAME", rich_help_panel=_COLUMNS, show_default=False,
+                 help="A column of lists of numbers, taken as they are; the only feature unless --features says more."),
+]  # fmt: skip
+Scale: TypeAlias = Annotated[
+    str,
+    typer.Option("--scale", metavar="NAME", autocompletion=_offer(SCALES), rich_help_panel=_COLUMNS,
+                 help=f"What becomes of columns of numbers: {', '.join(SCALES)}."),
+]  # fmt: skip
+MaxCategories: TypeAlias = Annotated[
+    int,
+    typer.Option("--max-categories", metavar="N", rich_help_panel=_COLUMNS,
+                 help="Values of a column of names that are told apart; the rest count as one."),
+]  # fmt: skip
+
+KernelName: TypeAlias = Annotated[
+    str,
+    typer.Option("--kernel", metavar="NAME", autocompletion=_offer(KERNELS), rich_help_panel=_KERNEL,
+                 help=f"What makes two rows alike: {', '.join(KERNELS)}."),
+]  # fmt: skip
+Width: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--width", metavar="NUMBER", rich_help_panel=_KERNEL, show_default=False,
+                 help="How far likeness reaches (gaussian, laplacian); by default the median distance between rows."),
+]  # fmt: skip
+Sample: TypeAlias = Annotated[
+    int,
+    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL,
+                 help="Random rows that stand for all in judging how alike two sets of rows are."),
+]  # fmt: skip
+
+Output: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", rich_help_panel=_FILES, show_default=False,
+                 help="Where the prototypes go, with all of their columns: .parquet, .csv, .tsv, .jsonl, .json, .npz "
+                      "or .arrow; - is standard output, as JSON lines."),
+]  # fmt: skip
+BadRows: TypeAlias = Annotated[
+    str,
+    typer.Option("--bad-rows", metavar="WHAT", autocompletion=_offer(POLICIES), rich_help_panel=_FILES,
+                 help="Rows that cannot be used are an error, or skip: left out and counted."),
+]  # fmt: skip
+Format: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", autocompletion=_offer(FORMATS), rich_help_panel=_FILES, show_default=False,
+                 help=f"Of INPUT, where its name does not tell: {', '.join(FORMATS)}."),
+]  # fmt: skip
+
+Checkpoint: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="FILE", rich_help_panel=_LONG, show_default=False,
+                 help="Store the run here now and then, and when it is interrupted; removed when it is done."),
+]  # fmt: skip
+Every: TypeAlias = Annotated[
+    int,
+    typer.Option("--every", metavar="ROWS", rich_help_panel=_LONG, help="Rows between two checkpoints."),
+]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option("--resume", rich_help_panel=_LONG,
+                 help="Go on from the checkpoint, if there is one; the result is the same, byte for byte."),
+]  # fmt: skip
+
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel=_SHOWN, help="Nothing but errors."),
+]
+Json: TypeAlias = Annotated[
+    bool,
+    typer.Option("--json", rich_help_panel=_SHOWN, help="The figures as one JSON object on standard output."),
+]

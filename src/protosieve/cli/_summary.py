@@ -1,0 +1,175 @@
+"""What a run came to, in a screenful: what was done with the columns, the heaviest prototypes, how good they are."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from protosieve._prototypes import Prototypes
+from protosieve.cli._table import Column, draw
+from protosieve.cli._words import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["summarise"]
+
+_TOP = 10
+_LABELS = 8  # values of a label that are told of one by one
+_THEIRS = 6  # columns of the user's, besides ids and label
+_OURS = ("row", "file", "weight", "share")
+
+
+def summarise(result: Prototypes, output: str | None, console: "Console") -> None:
+    """Print it. ``output`` is where the prototypes were written."""
+    for line in _made(result):
+        console.print(line)
+    console.print()
+    draw(_columns(result), console)
+    if len(result) > _TOP:
+        console.print(f"and {len(result) - _TOP:,} more", style="dim")
+    console.print()
+    for line in [*_worth(result), *_spread(result), _place(output)]:
+        console.print(line)
+
+
+def _made(result: Prototypes) -> list[str]:
+    """From what, and how."""
+    run = result.provenance or {}
+    files = run["files"]
+    where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
+    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {_kernel(result)}"]
+    lines += [f"  {line}" for line in result.encoding.describe()]
+    left_out = run["rows_left_out"]
+    if left_out["count"]:
+        lines += [f"  {_rows(left_out['count'])} left out:", *(f"    {line}" for line in left_out["first"])]
+        lines += ["    ..."] if left_out["count"] > len(left_out["first"]) else []
+    return [line.rstrip() and _indented(line) for line in lines]
+
+
+def _kernel(result: Prototypes) -> str:
+    """With as many digits of its width as anybody reads."""
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda number: f"{float(number[0]):.4g}", repr(result.kernel))
+
+
+def _indented(line: str) -> str:
+    """On one line, whatever the file names and cells it quotes."""
+    return " " * (len(line) - len(line.lstrip())) + one_line(line)
+
+
+def _columns(result: Prototypes) -> list[Column]:
+    """The heaviest prototypes: our columns, then ids and label, then the first of the others."""
+    top = result.table.slice(0, _TOP)
+    parameters = (result.provenance or {})["parameters"]
+    named = len(parameters["id"]) + (parameters["label"] is not None)
+    names = top.column_names[: len(_OURS) + named + _THEIRS]
+    return [_column(name, top.column(i).to_pylist()) for i, name in enumerate(names)]
+
+
+def _column(name: str, values: list[Any]) -> Column:
+    if name == "file":
+        return Column(name, [PurePath(value).name for value in values])
+    if name == "weight":
+        return Column(name, [f"{value:#.3g}" for value in values], right=True)
+    if name == "share":
+        return Column(name, [f"{100 * value:.1f} %" for value in values], right=True)
+    return Column(name, [_cell(value) for value in values], right=all(_is_number(value) for value in values))
+
+
+def _cell(value: Any) -> str:
+    """A value of the user's, short.
+
+    >>> _cell(0.123456), _cell("0.123456"), _cell("00123456"), _cell(None), _cell([0.25, 1.0, 2.0, 3.0]), _cell("x")
+    ('0.1235', '0.1235', '00123456', '', '[0.25, 1, ...] of 4', 'x')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float) or _is_fraction(value):
+        return f"{float(value):.4g}"
+    if isinstance(value, list):
+        return (
+            f"[{', '.join(_cell(item) for item in value[:2])}, ...] of {len(value)}" if len(value) > 2 else str(value)
+        )
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or _is_fraction(value)
+
+
+def _is_fraction(value: Any) -> bool:
+    """A number as text, of which CSV files are made; without a point it may be a name."""
+    return isinstance(value, str) and re.fullmatch(r"[-+]?\d*\.\d+([eE][-+]?\d+)?", value) is not None
+
+
+def _worth(result: Prototypes) -> list[str]:
+    """The residual in plain words, beside that of random rows."""
+    sample = result.certificate.sample
+    by = "" if sample is None else f", judged by a sample of {sample:,} rows"
+    lines = [f"The {_prototypes(len(result))} carry {_percent(result.residual)} of what the kernel sees{by}."]
+    random = (result.provenance or {}).get("residual_of_random_rows")
+    return lines if random is None else [*lines, _random(len(result), random, result.residual)]
+
+
+def _percent(residual: float) -> str:
+    """So many digits that what is missing can be seen.
+
+    >>> _percent(0.0041), _percent(0.25), _percent(0.000031), _percent(0.0)
+    ('99.6 %', '75.0 %', '99.997 %', '100 %')
+    """
+    if residual <= 1e-12:
+        return "100 %"
+    digits = max(1, math.ceil(-math.log10(100 * residual)))
+    return f"{100 * (1 - residual):.{digits}f} %"
+
+
+def _random(kept: int, random: float, residual: float) -> str:
+    """Beside as many rows of nobody's choice.
+
+    >>> _random(500, 0.034, 0.01)
+    '500 random rows with the best weights would leave 3.4 times as much.'
+    >>> _random(500, 0.005, 0.01)
+    '500 random rows with the best weights would leave 0.50 times as much: try another --width, or --passes 2.'
+    """
+    who = f"{kept:,} random row{'s' * (kept != 1)} with the best weights would leave"
+    if residual <= 1e-12:
+        return f"{who} {'nothing either' if random <= 1e-12 else f'{100 * random:.2g} %'}."
+    times = random / residual
+    if times < 0.995:
+        return f"{who} {times:.2f} times as much: try another --width, or --passes 2."
+    return f"{who} {times:,.1f} times as much." if times < 1000 else f"{who} {times:,.0f} times as much."
+
+
+def _spread(result: Prototypes) -> list[str]:
+    """Which values of the label the prototypes have, how many each, and how much of the rows these stand for."""
+    run = result.provenance or {}
+    label = run["parameters"]["label"]
+    if label is None:
+        return []
+    place = len(_OURS) + len(run["parameters"]["id"])  # a label called like one of our columns has another name there
+    values = [_cell(value) or "none" for value in result.table.column(place).to_pylist()]
+    counts = Counter(values)
+    shares: defaultdict[str, float] = defaultdict(float)
+    for value, share in zip(values, result.table.column("share").to_pylist(), strict=True):
+        shares[value] += share
+    (most, n), *others = counts.most_common(_LABELS)
+    whole = "the rows" if run["parameters"]["target"] is None else "the target"
+    said = [f"{most} has {_prototypes(n)} ({100 * shares[most]:.0f} % of {whole})"]
+    said += [f"{value} has {n:,} ({100 * shares[value]:.0f} %)" for value, n in others]
+    said += [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
+    return [one_line(f"By {label}: {', '.join(said)}.")]
+
+
+def _place(output: str | None) -> str:
+    if output is None:
+        return "Nothing was written; -o chosen.parquet keeps them, with all of their columns."
+    return f"Written to {'standard output' if output == '-' else output}."
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def _prototypes(count: int) -> str:
+    return f"{count:,} prototypes" if count != 1 else "one prototype"

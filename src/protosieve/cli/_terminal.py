@@ -1,0 +1,57 @@
+"""Lines for people: to standard error in colour where it is a terminal, and consoles for all that is longer."""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from protosieve.cli._words import one_line
+from protosieve.errors import ProtosieveWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["complain", "console", "note", "notes"]
+
+_RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_PIPED_WIDTH = 100
+
+
+def complain(message: str) -> None:
+    """One line about what went wrong."""
+    _write(f"protosieve: {one_line(message)}", _RED)
+
+
+def note(message: str) -> None:
+    """One line about what is not wrong, but worth knowing."""
+    _write(f"note: {one_line(message)}", _DIM)
+
+
+@contextmanager
+def notes(quiet: bool) -> Iterator[None]:
+    """Warnings of the library become notes; those of other libraries are none of the user's business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not quiet:
+            warnings.simplefilter("always", ProtosieveWarning)
+        warnings.showwarning = lambda message, *_, **__: note(str(message))
+        yield
+
+
+def console(file: TextIO) -> "Console":
+    """For text, tables and colours; without box drawing, colours or wrapped lines where it is no terminal."""
+    from rich.console import Console
+
+    with suppress(AttributeError):  # not a file of the system's, as in tests
+        file.reconfigure(errors="replace")  # type: ignore[attr-defined]
+    width = None if file.isatty() else int(os.environ.get("COLUMNS", "") or _PIPED_WIDTH)
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=not file.isatty())
+
+
+def _write(line: str, colour: str) -> None:
+    with suppress(OSError):  # nobody is left to tell
+        coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        sys.stderr.write(f"{colour}{line}{_PLAIN}\n" if coloured else f"{line}\n")
+        sys.stderr.flush()
