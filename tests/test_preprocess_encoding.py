@@ -310,6 +310,21 @@ def test_a_column_whose_name_is_a_number_is_found_in_a_frame():
     np.testing.assert_array_equal(encoding.encode(frame), encoding.transform(raw))
 
 
+def test_columns_that_were_dropped_are_not_asked_for_nor_looked_at():
+    encoding, raw = encoding_of(pa.table({"a": [1.0, 2.0], "x0": [5, 5], "w": ["same", "same"]}))
+    expected = encoding.transform(raw)
+    np.testing.assert_array_equal(encoding.encode({"a": [1, 2]}), expected)
+    np.testing.assert_array_equal(encoding.encode({"a": [1, 2], "x0": ["odd", np.nan], "w": [[1], [2]]}), expected)
+
+
+def test_a_dropped_column_of_an_array_does_not_hide_a_column_of_its_name():
+    field = pa.field("x", pa.list_(pa.float64(), 2), metadata={b"protosieve": b"numbers"})
+    table = pa.table([pa.array([[1, 2], [1, 3]], field.type), [4, 6]], pa.schema([field, ("x0", pa.int64())]))
+    encoding, _ = encoding_of(table, "none")
+    assert encoding.names == ["x1", "x0"]
+    np.testing.assert_array_equal(encoding.encode(table), [[2, 4], [3, 6]])
+
+
 def test_nan_is_null_in_a_frame_and_a_fault_elsewhere():
     encoding, _ = encoding_of(pa.table({"a": [1.0, 2.0, 3.0]}))
     assert encoding.encode(pd.DataFrame({"a": [np.nan]})).tolist() == [[0]]
