@@ -27,10 +27,11 @@ def description(
 
 
 def _measures(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
-    for kind, note in (("number", ""), ("date", " as seconds")):
+    for kind, note in (("number", ""), ("date", ", as seconds")):
         names = [column.name for column in layout.items if column.kind == kind and column.name not in dropped]
         if names:
-            yield f"{count(len(names), f'{kind} column')} {done}{note}: {listing(names)}"
+            verb = done.replace("they are", "it is") if len(names) == 1 else done
+            yield f"{count(len(names), f'{kind} column')} {verb}{note}: {listing(names)}"
 
 
 def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._describe import description
-from protosieve.preprocess._layout import Layout
+from protosieve.preprocess._layout import Layout, check_columns
 from protosieve.preprocess._settle import Draft
 from protosieve.preprocess._steps import Step
 
@@ -109,13 +109,28 @@ class Encoding:
     def encode(self, table: Any) -> NDArray[np.float32]:
         """New rows encoded as the surveyed ones were: a pyarrow table, a DataFrame or a dict of columns.
 
-        Other columns are ignored, and order does not matter. The first row that cannot be used is an `InputError`.
-        In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
+        Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
+        be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
         """
-        raw, problems = self.layout.raw(_as_table(table, self.layout.columns), grow=False)
+        used = self._used()
+        table = _as_table(table, used)
+        check_columns(table, used)
+        table = table.select(used)
+        for name in self.layout.columns:
+            table = table if name in used else table.append_column(name, pa.nulls(table.num_rows))
+        raw, problems = self.layout.raw(table, grow=False)
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; mend the row or leave it out")
         return self.transform(raw)
+
+    def _used(self) -> list[str]:
+        """The source's columns without those that were dropped as a whole."""
+        places = {step.source_of(place) for step in self.steps for place in range(len(step.names))}
+        return [
+            column.name
+            for column, first in self.layout.placed()
+            if not places.isdisjoint(range(first, first + column.width))
+        ]
 
     def describe(self) -> list[str]:
         """What is done with which columns, in plain lines."""

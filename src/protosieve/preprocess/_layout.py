@@ -16,7 +16,7 @@ from protosieve.preprocess._choice import choose, dtype_of
 from protosieve.preprocess._columns import Column, Problems
 from protosieve.preprocess._words import as_names, listing
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "check_columns"]
 
 Names = str | Sequence[str]
 
@@ -114,7 +114,7 @@ class Layout:
 
         Time and memory are O(rows x width), and one look-up per distinct category of the table.
         """
-        self._check_columns(table)
+        check_columns(table, self.columns)
         cells = {name: whole(table.column(name)) for name in self.columns}
         for column in self.items:
             column.meet(cells[column.name])
@@ -136,17 +136,19 @@ class Layout:
                 values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
-    def _check_columns(self, table: pa.Table) -> None:
-        times = Counter(table.column_names)
-        missing = [repr(name) for name in self.columns if not times[name]]
-        if missing:
-            raise InputError(
-                f"the table has no column {listing(missing)} (it has {listing(table.column_names)}); "
-                "give the columns that were surveyed, under the same names"
-            )
-        for name in self.columns:
-            if times[name] > 1:
-                raise InputError(f"the table has {times[name]} columns named {name!r}; rename them")
+
+def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
+    """Every column must be there, once."""
+    times = Counter(table.column_names)
+    missing = [repr(name) for name in columns if not times[name]]
+    if missing:
+        raise InputError(
+            f"the table has no column {listing(missing)} (it has {listing(table.column_names)}); "
+            "give the columns that were surveyed, under the same names"
+        )
+    for name in columns:
+        if times[name] > 1:
+            raise InputError(f"the table has {times[name]} columns named {name!r}; rename them")
 
 
 def _is_category(column: Column) -> bool:

@@ -106,9 +106,8 @@ class Draft:
         for i in np.flatnonzero(~fits).tolist():
             low, high = self.moments.low[index[i]], self.moments.high[index[i]]
             raise InputError(
-                f"column {names[i]!r} goes from {low:g} to {high:g}, which single precision cannot hold with "
-                f"scale={self.scale!r}; bring it to a usual range, or leave it out with --exclude "
-                f"{shlex.quote(names[i])}"
+                f"column {names[i]!r} goes from {low:g} to {high:g}, too extreme a range for scale={self.scale!r} in "
+                f"single precision; bring it to a usual one, or leave it out with --exclude {shlex.quote(names[i])}"
             )
 
     def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
