@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError
@@ -60,13 +61,56 @@ class ArrowSource(FileSource):
             first += batch.num_rows
 
     def _filed(self, where: Any, columns: list[str], start: int) -> Iterator[Piece]:
-        counts = _counts(where)
-        first = 0
-        for number, count in enumerate(counts):
-            if start < first + count:
-                tables = _copied(where, number, columns, max(0, start - first))
-                yield from from_row(tables, max(first, start), start, sum(counts), self.size)
-            first += count
+        batches = _Batches(where, columns)
+        if start:
+            batches.skip(start)
+        while (table := batches.take()).num_rows:
+            numbers = np.arange(start, start + table.num_rows)
+            start += table.num_rows
+            yield Piece(table, numbers, int(batches.share * (self.size or 0)))
+
+
+class _Batches:
+    """A place in an Arrow file, at row ``row`` of batch ``number``, from which a piece after the other is copied.
+
+    The file is opened anew for each piece, so that the pages of a memory map that were read before can go.
+    """
+
+    def __init__(self, where: Any, columns: list[str]):
+        self._where, self._columns = where, columns
+        self._number, self._row = 0, 0
+        self.share = 0.0  # of the file that lies behind
+
+    def skip(self, rows: int) -> None:
+        """Go on by ``rows`` rows. To count those of a batch, one column will do; no columns would mean all."""
+        reader = _open_file(self._where, [0])
+        while self._number < reader.num_record_batches:
+            count = reader.get_batch(self._number).num_rows
+            if rows < count:
+                self._row = rows
+                return
+            rows -= count
+            self._number += 1
+
+    def take(self) -> pa.Table:
+        """The rows of the next piece; at the end, none."""
+        reader = _open_file(self._where)
+        parts, room = [], 1.0  # the share of a piece that is still free
+        while room > 0 and self._number < reader.num_record_batches:
+            batch = reader.get_batch(self._number).select(self._columns)
+            batch.validate()  # its buffers are long enough: only then may it be measured and sliced
+            most = rows_within(batch.nbytes / max(batch.num_rows, 1))
+            part = batch.slice(self._row, max(1, int(room * most)))
+            room -= part.num_rows / most
+            parts.append(part)
+            self._advance(part.num_rows, batch.num_rows, reader.num_record_batches)
+        return _copy(parts) if parts else pa.table({})
+
+    def _advance(self, rows: int, count: int, batches: int) -> None:
+        self._row += rows
+        if self._row >= count:
+            self._number, self._row = self._number + 1, 0
+        self.share = (self._number + self._row / max(count, 1)) / batches
 
 
 def _is_file(opened: Opened) -> bool:
@@ -78,29 +122,11 @@ def _open_file(where: Any, fields: list[int] | None = None) -> Any:
     return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields))
 
 
-def _counts(where: Any) -> list[int]:
-    """The rows of each record batch, from one column of it: an empty list of columns would mean all."""
-    reader = _open_file(where, [0])
-    return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
-
-
-def _copied(where: Any, number: int, columns: list[str], begin: int) -> Iterator[pa.Table]:
-    """Rows of a batch from ``begin`` on; the map is made anew for each piece, so that pages read before can go."""
-    count = begin + 1
-    while begin < count:
-        reader = _open_file(where)
-        batch = reader.get_batch(number).select(columns)
-        batch.validate()  # its buffers are long enough: only then may it be sliced
-        count = batch.num_rows
-        step = rows_within(batch.nbytes / max(count, 1))
-        yield _copy(batch.slice(begin, step))
-        begin += step
-
-
-def _copy(batch: Any) -> pa.Table:
-    """A batch of its own, without the buffers that a slice shares with the whole."""
-    batch.validate(full=True)
+def _copy(batches: list[Any]) -> pa.Table:
+    """A table of its own, without the buffers that slices share with the whole."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
+    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            batch.validate(full=True)
+            writer.write_batch(batch)
     return pa.ipc.open_stream(sink.getvalue()).read_all()

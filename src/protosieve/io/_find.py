@@ -63,7 +63,7 @@ def _local(path: str) -> Place:
     """A regular file, or something that flows by once, such as a named pipe."""
     if stat.S_ISREG(Path(path).stat().st_mode):
         return LocalFile(path)
-    return Pipe(path, lambda: Path(path).open("rb"))
+    return Pipe(path, lambda: Path(path).open("rb"), own=True)
 
 
 def _paths(path: str, wanted: str | None) -> list[str]:
@@ -160,7 +160,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
     except ImportError as error:
         raise InputError(
-            f"{url}: a URL needs more packages: pip install 'protosieve[s3]' ({explain(error)})"
+            f"{url}: a URL needs more packages ({explain(error)}); run pip install 'protosieve[s3]'"
         ) from error
     except Exception as error:  # unknown protocols, credentials, networks: each library has its own
         raise InputError(f"{url}: cannot be opened: {explain(error)}; check the URL") from error

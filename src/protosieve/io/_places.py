@@ -181,8 +181,9 @@ class _Replayed(io.RawIOBase):
 class Pipe(Place):
     """Bytes that flow by once, such as standard input; gzip is unpacked on the way."""
 
-    def __init__(self, name: str, begin: Callable[[], BinaryIO]):
+    def __init__(self, name: str, begin: Callable[[], BinaryIO], own: bool):
         self.name = name
+        self._own = own  # whether to close it: standard input is the program's
         self.seen = bytearray()
         self._begin = begin
         self._source: Opened | None = None
@@ -192,7 +193,7 @@ class Pipe(Place):
     def source(self) -> Opened:
         """What flows, unpacked."""
         if self._source is None:
-            self._source = _opened(self._begin(), own=False).unpacked()
+            self._source = _opened(self._begin(), self._own).unpacked()
         return self._source
 
     def open(self) -> Opened:
@@ -236,4 +237,4 @@ class _Flowing(Opened):
 
 def standard_input() -> Pipe:
     """What is piped into the program."""
-    return Pipe("standard input", lambda: sys.stdin.buffer)
+    return Pipe("standard input", lambda: sys.stdin.buffer, own=False)
