@@ -361,6 +361,11 @@ def problem_of(cells, kind, **words):
         (pa.array(["2020-01-01", "soon", None]), pa.date32(), "column 'c' holds 'soon', not a date"),
         (pa.array([None, 5, None]), pa.date32(), "column 'c' holds int64, not a date"),
         (pa.array([None, [1], None]), pa.string(), "column 'c' holds list<item: int64>, not a category"),
+        (
+            pa.array([None, (1, 2, 3), None], pa.month_day_nano_interval()),
+            pa.string(),
+            "column 'c' holds month_day_nano_interval, not a category",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_used_says_why(cells, kind, problem):
