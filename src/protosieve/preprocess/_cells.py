@@ -114,11 +114,23 @@ def _to_number(cells: pa.Array) -> Float64:
 
 
 def _to_date(unit: str, zone: str | None) -> Callable[[Any], Float64]:
-    return lambda cells: _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+    def cast(cells: pa.Array) -> Float64:
+        if unit == "ns":
+            _check_years(cells)
+        return _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+
+    return cast
 
 
-# Nanoseconds reach from 1677 to 2262, microseconds further; with "UTC" Arrow wants an offset, without it refuses one.
-_DATES = [_to_date(unit, zone) for unit in ("ns", "us") for zone in (None, "UTC")]
+def _check_years(cells: pa.Array) -> None:
+    """Nanoseconds reach from 1677 to 2262; beyond, older versions of Arrow wrap around without a word."""
+    years = pc.utf8_slice_codeunits(cells, 0, 4)
+    if pc.any(pc.or_(pc.less(years, "1678"), pc.greater(years, "2261"))).as_py():
+        raise pa.ArrowInvalid("a year beyond nanoseconds")
+
+
+# Microseconds take every year, nanoseconds a longer fraction; with "UTC" Arrow wants an offset, without it refuses one.
+_DATES = [_to_date(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
 
 
 def _parsed(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
