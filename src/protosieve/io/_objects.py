@@ -130,6 +130,8 @@ def _object(line: bytes) -> dict[str, Any]:
         raise _UnusableError("holds half of a surrogate pair, which is no character") from error
     except RecursionError as error:
         raise _UnusableError("is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise _UnusableError(f"is not JSON ({error.msg}, character {error.pos})") from error
     except ValueError as error:
         raise _UnusableError(f"is not JSON ({error})") from error
     if not isinstance(value, dict):
