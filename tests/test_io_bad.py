@@ -81,7 +81,7 @@ def row_error(number, problem):
         ("rows.csv", b"a,b\n1,\xff\n", row_error(0, "column 'b' is not UTF-8")),
         ("rows.csv", b'a,b\n1,2\n3,"4\n5,6\n', row_error(1, "opens a quote that is never closed, so that")),
         ("rows.jsonl", b'{"a": 1}\n{"a": }\n', row_error(1, r"is not JSON \(Expecting value, character 6\)")),
-        ("rows.jsonl", b'{"a": 1}\n{"a": 2}{"a": 3}\n', row_error(1, r"is not JSON \(Extra data: .*\)")),
+        ("rows.jsonl", b'{"a": 1}\n{"a": 2}{"a": 3}\n', row_error(1, r"is not JSON \(Extra data, character 8\)")),
         ("rows.jsonl", b'{"a": 1}\n{"a":\n2}\n', row_error(1, r"is not JSON \(.*\)")),
         ("rows.jsonl", b'{"a": 1}\n[1]\n', row_error(1, "is an array, not an object")),
         ("rows.jsonl", b'{"a": 1}\n"x"\n', row_error(1, "is text, not an object")),
