@@ -62,7 +62,7 @@ def _is_plain(lines: list[bytes], data: bytes) -> bool:
     return (
         all(line[0] == 0x7B and line[-1] == 0x7D for line in lines)  # { and }
         and _is_text(data)
-        and not _NOT_JSON.search(data)
+        and not ((b"NaN" in data or b"Inf" in data) and _NOT_JSON.search(data))  # the pattern is slow, the words rare
         and all(line.count(b"[") + line.count(b"{") < _NESTED for line in lines if len(line) > _NESTED)
     )
 
