@@ -94,9 +94,9 @@ def _without_numbers(known: pa.Schema) -> pa.Schema:
 
 def _arranged(found: pa.Table, known: pa.Schema) -> pa.Table | None:
     """The columns of ``known`` and no others; ``None`` where Arrow took text for dates."""
-    columns = []
+    there, columns = set(found.column_names), []
     for field in known:
-        column = found[field.name] if field.name in found.column_names else pa.nulls(found.num_rows, field.type)
+        column = found[field.name] if field.name in there else pa.nulls(found.num_rows, field.type)
         if as_read(column.type) != column.type:
             return None
         columns.append(column)
