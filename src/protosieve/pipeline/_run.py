@@ -72,7 +72,6 @@ class Run:
     files: list[dict[str, Any]]  # what the inputs were like when it began
     target_files: list[dict[str, Any]]
     seed: int
-    layout: Layout
     survey: Survey
     phase: int = 0
     begun: bool = False  # whether that phase has
@@ -91,6 +90,10 @@ class Run:
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
+
+    @property
+    def layout(self) -> Layout:
+        return self.survey.layout
 
     @property
     def selector(self) -> StreamSelector:
