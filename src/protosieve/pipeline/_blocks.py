@@ -12,7 +12,6 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
-from protosieve.pipeline._tables import joined
 from protosieve.preprocess import Layout
 
 __all__ = ["Block", "Position", "read_blocks", "rows_per_block"]
@@ -36,7 +35,7 @@ class Block:
     """Rows that can be used, as numbers, with all that is known of where they stood."""
 
     raw: Array
-    table: pa.Table  # the columns asked for
+    tables: list[pa.Table]  # the columns asked for, one table after the other: their types may differ
     numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
     sources: NDArray[np.int64]  # the file of each row
     bad: list[BadRow]  # rows left out since the block before
@@ -161,7 +160,7 @@ class _Waiting:
         self.bad = [(place, row) for place, row in self.bad if place >= until]
         return Block(
             raw=np.concatenate([part.raw for part in taken]) if taken else np.zeros((0, 0)),
-            table=joined([part.table for part in taken]) if taken else pa.table({}),
+            tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),
             bad=bad,

@@ -16,7 +16,7 @@ from protosieve.io import BadRow, Source
 from protosieve.means import CompressedMean, Reservoir
 from protosieve.pipeline._blocks import Block, Position
 from protosieve.pipeline._options import Options
-from protosieve.pipeline._tables import Records
+from protosieve.pipeline._tables import Records, joined
 from protosieve.preprocess import Encoding, Layout, Survey
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._files import restored
@@ -137,8 +137,9 @@ class Run:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
         first = self.random.seen
         self.random.observe(rows)
-        placed = block.table.append_column(ROW, pa.array(block.numbers)).append_column(FILE, pa.array(block.sources))
-        self.records.update(first, placed, self.selector.held_indices_)
+        held = self.selector.held_indices_
+        own = held[(held >= first) & (held < first + len(block))]
+        self.records.update(held, own, _records(block, own - first))
 
 
 class Phase(ABC):
@@ -292,6 +293,17 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     if options.exact_weights:
         phases.append(_Weighing(target or inputs, layout.columns))
     return phases
+
+
+def _records(block: Block, rows: NDArray[np.int64]) -> pa.Table:
+    """The users' own columns of some rows of a block, rising, and where they stood."""
+    ends = np.cumsum([len(table) for table in block.tables])
+    parts = [
+        table.take(pa.array(rows[(rows >= end - len(table)) & (rows < end)] - (end - len(table))))
+        for table, end in zip(block.tables, ends, strict=True)
+    ]
+    table = joined(parts)
+    return table.append_column(ROW, pa.array(block.numbers[rows])).append_column(FILE, pa.array(block.sources[rows]))
 
 
 def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:

@@ -18,32 +18,26 @@ def joined(tables: list[pa.Table]) -> pa.Table:
     """One after the other; where the types of a column differ, wide enough for both, if need be text."""
     if len(tables) == 1:
         return tables[0]
+    names = tables[0].column_names
+    columns = [_joined([table.column(name) for table in tables]) for name in names]
+    return pa.table(columns, names=names)
+
+
+def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    types = {part.type for part in parts}
+    if len(types) == 1:
+        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
     try:
-        return pa.concat_tables(tables, promote_options="permissive")
+        tables = [pa.table([part], names=["x"]) for part in _parsed(parts)]
+        return pa.concat_tables(tables, promote_options="permissive").column(0)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
-        return pa.concat_tables([_as_text(table, _clashing(tables)) for table in tables], promote_options="permissive")
+        return pa.chunked_array([pa.array(map(_cell, part.to_pylist()), pa.string()) for part in parts])
 
 
-def _clashing(tables: list[pa.Table]) -> set[str]:
-    """Columns whose types have nothing in common."""
-    clashing = set()
-    for name in tables[0].column_names:
-        try:
-            pa.unify_schemas(
-                [pa.schema([table.schema.field(name).remove_metadata()]) for table in tables],
-                promote_options="permissive",
-            )
-        except (pa.ArrowTypeError, pa.ArrowInvalid):
-            clashing.add(name)
-    return clashing
-
-
-def _as_text(table: pa.Table, names: set[str]) -> pa.Table:
-    for name in names:
-        place = table.schema.get_field_index(name)
-        cells = [_cell(value) for value in table.column(place).to_pylist()]
-        table = table.set_column(place, name, pa.array(cells, pa.string()))
-    return table
+def _parsed(parts: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Cells of text formats as what they are elsewhere, where all of them can be."""
+    typed = [part.type for part in parts if not (pa.types.is_string(part.type) or pa.types.is_null(part.type))]
+    return [part.cast(typed[0]) if typed and pa.types.is_string(part.type) else part for part in parts]
 
 
 def _cell(value: Any) -> str | None:
@@ -65,18 +59,16 @@ class Records:
         self._table: pa.Table | None = None if self.packed is None else _unpacked(self.packed)
         self.packed = None
 
-    def update(self, first: int, table: pa.Table, held: NDArray[np.int64]) -> None:
-        """Rows ``first`` and on have come, with these columns; of all rows only the ``held`` ones are still needed."""
-        own = held[(held >= first) & (held < first + len(table))]
-        new = table.take(pa.array(own - first))
+    def update(self, held: NDArray[np.int64], new: NDArray[np.int64], table: pa.Table) -> None:
+        """Of all rows the ``held`` ones are still needed; the ``new`` ones among them have these columns."""
         if self._table is None or self.indices is None:
-            self._table, self.indices = new.combine_chunks(), own
+            self._table, self.indices = table.combine_chunks(), new
             return
         keep = np.isin(self.indices, held)
-        if len(own) or not keep.all():
+        if len(new) or not keep.all():
             kept = self._table.filter(pa.array(keep))
-            self._table = joined([kept, new]).combine_chunks()
-            self.indices = np.concatenate([self.indices[keep], own])
+            self._table = joined([kept, table]).combine_chunks()
+            self.indices = np.concatenate([self.indices[keep], new])
 
     def of(self, indices: NDArray[np.int64]) -> pa.Table:
         """The columns of rows, in the order asked for."""
