@@ -20,6 +20,7 @@ _REDRAW = 0.1  # seconds
 _WINDOW = 10.0  # seconds over which speed is measured
 _NARROWEST, _WIDEST = 8, 40  # cells of the bar itself
 _BETWEEN = 2
+_ECHO = 4  # cells kept free for the ^C^C a terminal shows: on the next line they would keep this one from going
 
 
 @contextmanager
@@ -107,7 +108,7 @@ class _Line:
         from rich.table import Table
 
         name = f"{self._tick.label} {self._tick.phase}/{self._tick.phases}"
-        room = options.max_width - len(name) - _BETWEEN
+        room = options.max_width - _ECHO - len(name) - _BETWEEN
         figures = _fitting(self._figures(), room - _NARROWEST)
         width = min(room - _taken(figures), _WIDEST)
         grid = Table.grid(padding=(0, _BETWEEN, 0, 0))
