@@ -10,9 +10,9 @@ from conftest import BATCH_SELECTORS, SELECTORS
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "ParameterError", "ProtoBasic",
-        "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes", "SieveStreaming",
-        "StateFileError", "Streak", "Trace", "compare", "criticisms", "load",
+        "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "OutputError", "ParameterError",
+        "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes",
+        "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.kernels": [
@@ -26,7 +26,12 @@ SURFACE = {
         "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections",
         "definite_cholesky",
     ],
-    "protosieve.errors": ["InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"],
+    "protosieve.errors": [
+        "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
+    ],
+    "protosieve.io": [
+        "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "write_table",
+    ],
 }  # fmt: skip
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from protosieve._compare import Comparison, compare
     from protosieve._criticisms import Criticisms, criticisms
     from protosieve._prototypes import Certificate, Prototypes, Trace
-    from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, StateFileError
+    from protosieve.errors import (
+        InputError,
+        OutputError,
+        ParameterError,
+        ProtosieveError,
+        ProtosieveWarning,
+        StateFileError,
+    )
     from protosieve.pipeline import select
     from protosieve.selectors import (
         MMDCritic,
@@ -38,6 +45,7 @@ __all__ = [
     "Criticisms",
     "InputError",
     "MMDCritic",
+    "OutputError",
     "ParameterError",
     "ProtoBasic",
     "ProtoDash",
@@ -60,7 +68,7 @@ _HOMES = {
     "_compare": ("Comparison", "compare"),
     "_criticisms": ("Criticisms", "criticisms"),
     "_prototypes": ("Certificate", "Prototypes", "Trace"),
-    "errors": ("InputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
+    "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
     "pipeline": ("select",),
     "selectors": (
         "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "load",

@@ -13,13 +13,13 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from protosieve._atomic import replacing
 from protosieve.errors import StateFileError
 
 __all__ = ["FORMAT", "read", "storable", "write"]
@@ -41,33 +41,18 @@ def storable(cls: T) -> T:
 
 
 def write(path: str | os.PathLike[str], root: object) -> None:
-    """Write ``root`` to ``path``: complete, or not at all.
-
-    The bytes go to a temporary file beside ``path``, reach the disk, and are renamed over it, so a crash or
-    a full disk leaves what was there before.
-    """
+    """Write ``root`` to ``path``: complete, or not at all."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     body = _pack(root, arrays, "root")
     manifest = {"format": FORMAT, "body": body, "sha256": _digest(body, arrays)}
-    target = Path(path).resolve()  # a link stays a link
-    temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        Path(temporary).chmod(_mode(target))  # mkstemp lets nobody else read
-        with os.fdopen(handle, "wb") as stream:
+        with replacing(path) as stream:
             _write_archive(stream, manifest, arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(target)
     except OSError as error:
-        _remove(temporary)
         raise StateFileError(
-            f"cannot write the state to {target}: {error.strerror or error}. "
+            f"cannot write the state to {Path(path).resolve()}: {error.strerror or error}. "
             "Whatever stood there before is unchanged; check that the folder exists, is writable and has room."
         ) from error
-    except BaseException:
-        _remove(temporary)
-        raise
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -172,17 +157,3 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
     bits = np.random.PCG64()  # the library makes its generators with default_rng: always PCG64
     bits.state = cast(Any, state)
     return np.random.Generator(bits)
-
-
-def _mode(target: Path) -> int:
-    """The permissions the file has, or would get if it were opened anew."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _remove(path: str | None) -> None:
-    if path is not None:
-        Path(path).unlink(missing_ok=True)

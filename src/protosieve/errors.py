@@ -5,7 +5,8 @@
     ValueError
     └── ProtosieveError          everything the library raises on purpose
         ├── ParameterError       a constructor argument breaks its rule
-        ├── InputError           rows, a target or a kernel's values cannot be used
+        ├── InputError           rows, a target, a kernel's values or a file cannot be used
+        ├── OutputError          a result cannot be written
         └── StateFileError       a saved selector cannot be read or written
     UserWarning
     └── ProtosieveWarning        the result is right, but not what was perhaps expected
@@ -15,6 +16,7 @@ Every message says what was wrong, where, what was found and what to do.
 
 __all__ = [
     "InputError",
+    "OutputError",
     "ParameterError",
     "ProtosieveError",
     "ProtosieveWarning",
@@ -32,6 +34,10 @@ class ParameterError(ProtosieveError):
 
 class InputError(ProtosieveError):
     """Rows cannot be used: the message names the row or the shape, and the remedy."""
+
+
+class OutputError(ProtosieveError):
+    """A result cannot be written: the message names the file, the reason and the remedy."""
 
 
 class StateFileError(ProtosieveError):

@@ -73,3 +73,10 @@ class Source(ABC):
     @abstractmethod
     def pieces(self, columns: Sequence[str] | None, start: int, bad: BadRows) -> Iterator[Piece]:
         """The rows from number ``start`` on, in pieces of bounded size; of ``columns`` only, where not ``None``."""
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str | int] | None:
+        """Name, size and time of change (nanoseconds) or tag, by which a later run can tell that the file is another.
+
+        ``None`` where there is no way to tell: standard input.
+        """

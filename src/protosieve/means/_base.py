@@ -6,7 +6,7 @@ A `Mean` is the user's wish, a constructor argument that is never changed. ``beg
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Mean(ABC):
 
 class MeanState(ABC):
     """A mean embedding in use: fixed, or following the stream."""
+
+    is_fixed: ClassVar[bool] = False  # whether blocks may be looked at before those ahead of them have been observed
 
     def stream_sample(self) -> Reservoir | None:
         """The sample of the stream this mean keeps, if it does."""
@@ -92,6 +94,8 @@ class FixedMean(MeanState):
 
     ``at`` costs O(len(points) len(rows) d) and a tile of memory; ``squared_norm`` O(len(rows)^2 d), once.
     """
+
+    is_fixed = True
 
     kernel: Kernel
     rows: Array

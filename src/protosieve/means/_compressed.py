@@ -54,6 +54,8 @@ def _mean_of(kernel: Kernel, members: Members) -> FixedMean:
 class Compressed(MeanState):
     """Rows are judged by a few weighted points; what is chosen in the end is weighed by the sample they stand for."""
 
+    is_fixed = True
+
     source: FixedMean
     points: FixedMean
 

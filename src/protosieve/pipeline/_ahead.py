@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
 __all__ = ["ahead"]
@@ -19,7 +19,7 @@ class _Failure:
         self.error = error
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """The same items in the same order, up to ``depth`` of them made before they are asked for.
 
     Reading and parsing release Python's lock, so they cost no time of whoever uses the rows. An error is raised where

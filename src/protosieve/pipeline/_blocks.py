@@ -1,6 +1,6 @@
 """Rows of many files as blocks of one size, however they are cut into files and pieces."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ def read_blocks(
     start: Position,
     skip: bool,
     grow: Callable[[], bool],
-) -> Iterator[Block]:
+) -> Generator[Block, None, None]:
     """All rows from ``start`` on, read a step ahead in a thread of its own; ``grow`` says whether categories still may.
 
     The last block has the rows that are left, perhaps none. Memory is that of a block and of three pieces.
@@ -147,9 +147,8 @@ class _Waiting:
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
         self.bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
-        self._end = Position(
-            part.source, max(part.rows, self._end.row * (part.source == self._end.source)), part.before
-        )
+        rows_in_file = max(part.rows, self._end.row if part.source == self._end.source else 0)
+        self._end = Position(part.source, rows_in_file, part.before)
         self._bytes = part.bytes_read
 
     def take(self, size: int) -> Block:

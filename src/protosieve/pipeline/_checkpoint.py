@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from protosieve import _state
-from protosieve.errors import ParameterError, ProtosieveWarning, StateFileError
+from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.pipeline._run import Run
+from protosieve.selectors._rules import whole_number
 
 __all__ = ["Checkpoint", "take_up"]
 
@@ -16,8 +17,7 @@ class Checkpoint:
     """Where a run is stored, and when next. Each write replaces the one before, or leaves it as it is."""
 
     def __init__(self, path: str | os.PathLike[str], every: int) -> None:
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise ParameterError(f"every must be a whole number of rows of at least 1, got {every!r}")
+        whole_number(1).check("checkpoint", "every", every)
         self.path = Path(path)
         self._every = every
         self._since = 0

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import numbers
 import os
 import shlex
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from protosieve._state import storable
 from protosieve.errors import ParameterError
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
+from protosieve.selectors._rules import whole_number
 
 __all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names"]
 
@@ -62,9 +62,9 @@ class Options:
         self._choice("scale", SCALES)
         self._choice("bad_rows", POLICIES)
         for name in ("max_categories", "sample", "passes"):
-            self._whole(name, 1)
+            whole_number(1).check("select", name, getattr(self, name))
         if self.random_state is not None:
-            self._whole("random_state", 0)
+            whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
         if self.passes > 1 and self.method != "swap":
             raise ParameterError(
@@ -103,11 +103,6 @@ class Options:
         if getattr(self, name) not in known:
             batch = "; the batch methods are in Python: ProtoDash, MMDCritic" if name == "method" else ""
             raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
-
-    def _whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-            raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
     def _check_stdin(self) -> None:
         if _share(self.n_prototypes) is not None:
@@ -150,7 +145,7 @@ def kernel_of(kernel: Any, width: Any) -> Kernel:
 
 def _share(m: object) -> float | None:
     """The share of a percentage such as "1%"; ``None`` for a count."""
-    if isinstance(m, numbers.Integral) and not isinstance(m, bool) and m >= 1:
+    if whole_number(1).holds(m):
         return None
     if isinstance(m, str) and m.endswith("%"):
         try:

@@ -22,7 +22,7 @@ from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStream
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["FILE", "HEAD", "ROW", "LeftOut", "Phase", "Run", "phases_of"]
+__all__ = ["FILE", "HEAD", "ROW", "LeftOut", "Phase", "Run", "Surveying", "phases_of"]
 
 HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
 ROW, FILE = "protosieve.row", "protosieve.file"  # where a kept record stood, beside the users' own columns
@@ -163,7 +163,7 @@ class Phase(ABC):
         """After the last."""
 
 
-class _Surveying(Phase):
+class Surveying(Phase):
     """Pass 1: statistics, categories, the number of rows, and a sample of the target."""
 
     label = "survey"
@@ -280,10 +280,10 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     if options.from_stdin:
         if not target:
             return [_Streaming(inputs)]
-        return [_Surveying(target, layout, is_input=False, is_target=True), _Selecting(inputs, is_first=True)]
-    phases: list[Phase] = [_Surveying(inputs, layout, is_input=True, is_target=not target)]
+        return [Surveying(target, layout, is_input=False, is_target=True), _Selecting(inputs, is_first=True)]
+    phases: list[Phase] = [Surveying(inputs, layout, is_input=True, is_target=not target)]
     if target:
-        phases.append(_Surveying(target, layout, is_input=False, is_target=True))
+        phases.append(Surveying(target, layout, is_input=False, is_target=True))
     phases.append(_Selecting(inputs))
     phases += [_Reviewing(inputs, layout.columns) for _ in range(1, options.passes)]
     if options.exact_weights:

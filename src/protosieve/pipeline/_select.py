@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from protosieve._prototypes import Prototypes
+from protosieve._typing import Array
 from protosieve.errors import ParameterError
 from protosieve.io import Source, check_output, check_schemas, find_sources, write_table
-from protosieve.kernels import Kernel
+from protosieve.kernels import Gaussian, Kernel
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Block, Position, read_blocks
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._options import Options, kernel_of, names
 from protosieve.pipeline._progress import Tick, Watcher
-from protosieve.pipeline._run import Phase, Run, phases_of
+from protosieve.pipeline._run import Phase, Run, Surveying, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
-from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess import Encoding, Layout, Survey
 
-__all__ = ["select"]
+__all__ = ["Surveyed", "select", "survey"]
 
 
 def select(
@@ -65,8 +66,8 @@ def select(
     Parameters
     ----------
     inputs : path, URL or glob, or several
-        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for standard
-        input. docs/formats.md has the rules.
+        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for
+        standard input. docs/formats.md has the rules.
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
     target : path, URL or glob, or several, optional
@@ -108,8 +109,8 @@ def select(
     every : int, default 1,000,000
         Rows between two checkpoints.
     resume : bool, default False
-        Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte for
-        byte.
+        Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte
+        for byte.
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
@@ -147,14 +148,10 @@ def select(
         inputs=names(inputs, "inputs"),
         n_prototypes=n_prototypes,
         kernel=kernel_of(kernel, width),
-        target=None if target is None else names(target, "target"),
+        **_several({"target": target, "features": features, "exclude": exclude, "id": id, "categorical": categorical}),
         method=method,
-        features=None if features is None else names(features, "features"),
-        exclude=names(exclude, "exclude"),
-        id=names(id, "id"),
         label=label,
         embedding=embedding,
-        categorical=names(categorical, "categorical"),
         scale=scale,
         max_categories=max_categories,
         sample=sample,
@@ -167,7 +164,7 @@ def select(
     store = _checkpoint(options, checkpoint, every, resume)
     if output is not None:
         check_output(os.fspath(output))
-    job = _Job.of(options, store, resume)
+    job = _begin(options, store, resume)
     with bar(quiet) if progress is None else nullcontext(progress) as watcher:
         job.drive(watcher)
         result = finish(job.run, [source.name for source in job.inputs])
@@ -176,6 +173,59 @@ def select(
     if store is not None:
         store.remove()
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """What one pass over files finds: how columns become numbers, the number of rows, and a uniform sample of them."""
+
+    encoding: Encoding
+    n_rows: int
+    rows: Array
+
+
+def survey(
+    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    sample: int = 16384,
+    random_state: int | None = 0,
+    quiet: bool = True,
+    progress: Watcher | None = None,
+    **columns: Any,
+) -> Surveyed:
+    """Encode files as `select` would, and keep ``sample`` of their rows; O(n) time, memory for the sample.
+
+    ``columns`` are the arguments of `select` that say what becomes of the columns and of rows that cannot be used.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from protosieve.pipeline import survey
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.random.default_rng(0).normal(size=(500, 3)))
+    >>> survey(path, sample=100).rows.shape
+    (100, 3)
+    """
+    options = Options(
+        inputs=names(inputs, "inputs"),
+        n_prototypes=1,
+        kernel=Gaussian(),
+        sample=sample,
+        random_state=random_state,
+        **_several(columns),
+    )
+    sources = find_sources(options.inputs, options.format)
+    run = _fresh(options, sources, [])
+    job = _Job(run, sources, [Surveying(sources, run.layout, is_input=True, is_target=True)], None)
+    with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+        job.drive(watcher)
+    assert run.target is not None
+    return Surveyed(run.encoded, run.n_rows, run.target)
+
+
+def _several(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that may be one name or several, as lists; those that were not given are left out."""
+    lists = ("target", "features", "exclude", "id", "categorical")
+    return {name: names(v, name) if name in lists else v for name, v in given.items() if v is not None}
 
 
 def _checkpoint(options: Options, path: Any, every: int, resume: bool) -> Checkpoint | None:
@@ -199,17 +249,6 @@ class _Job:
     inputs: list[Source]
     phases: list[Phase]
     store: Checkpoint | None
-
-    @classmethod
-    def of(cls, options: Options, store: Checkpoint | None, resume: bool) -> "_Job":
-        """Look at all files, and settle what can be settled before rows are read."""
-        inputs = find_sources(options.inputs, options.format)
-        target = [] if options.target is None else find_sources(options.target, options.format)
-        run = _fresh(options, inputs, target)
-        if store is not None:
-            run = take_up(store.path, run, resume)
-            store.begin(run)
-        return cls(run, inputs, phases_of(options, run.layout, inputs, target), store)
 
     def drive(self, watcher: Watcher) -> None:
         """All passes that are left."""
@@ -264,6 +303,17 @@ class _Job:
         if self.store is None:
             return f"{place}; nothing was written. With --checkpoint FILE a run can go on later"
         return f"{place}; {self.store.leave(run)}"
+
+
+def _begin(options: Options, store: Checkpoint | None, resume: bool) -> _Job:
+    """Look at all files, and settle what can be settled before rows are read."""
+    inputs = find_sources(options.inputs, options.format)
+    target = [] if options.target is None else find_sources(options.target, options.format)
+    run = _fresh(options, inputs, target)
+    if store is not None:
+        run = take_up(store.path, run, resume)
+        store.begin(run)
+    return _Job(run, inputs, phases_of(options, run.layout, inputs, target), store)
 
 
 def _next(blocks: Iterator[Block], stop: Stop) -> Block | None:

@@ -80,7 +80,8 @@ class Records:
 
     def of(self, indices: NDArray[np.int64]) -> pa.Table:
         """The columns of rows, in the order asked for."""
-        assert self._table is not None and self.indices is not None
+        assert self._table is not None
+        assert self.indices is not None
         return self._table.take(pa.array(np.searchsorted(self.indices, indices)))
 
     def pack(self) -> "Records":

@@ -4,6 +4,7 @@ import copy
 import numbers
 import os
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from protosieve import _state
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
+from protosieve._threads import ahead_of
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
 from protosieve.means import FixedMean
@@ -258,22 +260,44 @@ class StreamSelector(Selector):
 
     def _feed(self, stream: Stream, rows: Array) -> None:
         """Judge every full block; what is left waits."""
-        progress = Progress(type(self).__name__, len(rows))
-        taken = 0
-        while taken < len(rows):
-            if stream.n_pending == 0 and len(rows) - taken >= self.block_size:
-                part = rows[taken : taken + self.block_size]
-                self._advance(stream, part)
-            else:
-                part = rows[taken : taken + self.block_size - stream.n_pending]
-                stream.pending[stream.n_pending : stream.n_pending + len(part)] = part
-                stream.n_pending += len(part)
-                if stream.n_pending == self.block_size:
-                    stream.n_pending = 0
-                    self._advance(stream, stream.pending.copy())
+        progress, taken = Progress(type(self).__name__, len(rows)), 0
+        for part in self._feed_parts(stream, rows):
             taken += len(part)
             if self.verbose and stream.progress is not None:
                 progress.note(taken, self._value(stream.progress))
+
+    def _feed_parts(self, stream: Stream, rows: Array) -> Iterator[Array]:
+        """The same, part by part."""
+        while len(rows):
+            if stream.n_pending == 0 and len(rows) >= 2 * self.block_size and stream.looks_ahead:
+                full = len(rows) // self.block_size * self.block_size
+                yield from self._advance_ahead(stream, rows[:full])
+                rows = rows[full:]
+            elif stream.n_pending == 0 and len(rows) >= self.block_size:
+                part, rows = rows[: self.block_size], rows[self.block_size :]
+                self._advance(stream, part)
+                yield part
+            else:
+                room = self.block_size - stream.n_pending
+                part, rows = rows[:room], rows[room:]
+                self._wait(stream, part)
+                yield part
+
+    def _wait(self, stream: Stream, rows: Array) -> None:
+        """Rows that may fill the block that waits, no more."""
+        stream.pending[stream.n_pending : stream.n_pending + len(rows)] = rows
+        stream.n_pending += len(rows)
+        if stream.n_pending == self.block_size:
+            stream.n_pending = 0
+            self._advance(stream, stream.pending.copy())
+
+    def _advance_ahead(self, stream: Stream, rows: Array) -> Iterator[Array]:
+        """Full blocks by a fixed mean: while one is judged, others threads compute the ``mu`` of the next."""
+        objective, first = stream.running, stream.n_judged
+        starts = range(0, len(rows), self.block_size)
+        for block in ahead_of(lambda at: objective.block(first + at, rows[at : at + self.block_size]), starts):
+            self._take(stream, block)
+            yield block.rows
 
     def _advance(self, stream: Stream, rows: Array) -> None:
         """One block: the target learns of it, then the algorithm judges it."""
@@ -286,11 +310,16 @@ class StreamSelector(Selector):
         block = objective.block(stream.n_judged, rows)
         if stream.progress is None:
             stream.progress = self._start(block, objective, stream.rng)
+        self._take(stream, block)
+
+    def _take(self, stream: Stream, block: Block) -> None:
+        """The algorithm judges a block."""
+        objective = stream.running
         if stream.is_target and isinstance(objective.mean, FixedMean):
             own = slice(block.first, block.first + len(block))
             stream.norm += objective.mean.share_of_norm(own, block.mu)
         self._judge(stream.progress, objective, block)
-        stream.n_judged += len(rows)
+        stream.n_judged += len(block)
         value = self._value(stream.progress)
         if value is not None:
             stream.recorder.note(stream.n_judged, value)

@@ -75,6 +75,11 @@ class Stream:
     recorder: Recorder = field(default_factory=Recorder)
 
     @property
+    def looks_ahead(self) -> bool:
+        """Whether the mean of a block can be computed before the blocks ahead of it are judged."""
+        return self.progress is not None and self.running.mean.is_fixed
+
+    @property
     def n_seen(self) -> int:
         return self.n_judged + self.n_pending
 

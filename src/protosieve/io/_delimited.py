@@ -1,0 +1,65 @@
+"""CSV and TSV: a header line with names, then rows of text."""
+
+import io
+from collections.abc import Iterator
+from typing import final
+
+import pyarrow as pa
+
+from protosieve.io._base import BadRow, BadRows, Piece
+from protosieve.io._file import FileSource
+from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
+from protosieve.io._header import header_names
+from protosieve.io._places import Place, unpacked
+from protosieve.io._records import Records
+
+__all__ = ["DelimitedSource"]
+
+
+@final
+class DelimitedSource(FileSource):
+    """Text with a header line. Cells are given as text, as they are written; `schema` says what they seem to mean.
+
+    All columns are looked at, whichever are asked for: a row is bad or good whatever it is read for.
+    """
+
+    def __init__(self, place: Place, separator: str):
+        super().__init__(place)
+        self.separator = separator
+
+    @property
+    def title(self) -> str:
+        return "TSV" if self.separator == "\t" else "CSV"
+
+    def _head(self) -> pa.Schema:
+        with unpacked(self.place, head=True) as opened:
+            names = header_names(opened.file, self.separator, self.name)
+            data = opened.file.read(HEAD_BYTES)
+            data += opened.file.readline(HEAD_BYTES)  # the line that was cut
+            whole = not opened.file.read(1)
+        cells = self._first_rows(data, names, whole)
+        return pa.schema([(name, guessed(cells[name])) for name in names])
+
+    def _first_rows(self, data: bytes, names: list[str], whole: bool) -> pa.Table:
+        """Rows to guess from, without the last where it may go on (a quoted line break)."""
+        for _, table in Records(io.BytesIO(data), names, self.separator).batches():
+            rows = table.num_rows if whole else max(1, table.num_rows - 1)
+            return table.slice(0, min(rows, HEAD_ROWS))
+        return pa.table({name: pa.array([], pa.string()) for name in names})
+
+    def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
+        with unpacked(self.place) as opened:
+            records = Records(opened.file, header_names(opened.file, self.separator, self.name), self.separator)
+            for numbers, table in records.batches():
+                self._report(records, int(numbers[-1]), start, bad)
+                late = int((numbers < start).sum())
+                if late < len(numbers):
+                    yield Piece(table.select(columns).slice(late), numbers[late:], opened.taken)
+            self._report(records, None, start, bad)
+
+    def _report(self, records: Records, last: int | None, start: int, bad: BadRows) -> None:
+        """The bad rows up to number ``last``, each once; those before ``start`` are somebody else's."""
+        for number in sorted(number for number in records.bad if last is None or number <= last):
+            problem = records.bad.pop(number)
+            if number >= start:
+                bad.found(BadRow(self.name, number, problem))

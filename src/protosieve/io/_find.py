@@ -1,0 +1,166 @@
+"""From what users name (files, folders, patterns, URLs, ``-``) to files, in an order they can foresee."""
+
+import difflib
+import glob
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from protosieve.errors import InputError
+from protosieve.io._base import Source
+from protosieve.io._file import explain, reading
+from protosieve.io._formats import ENDINGS, check_format, format_of, has_ending, source_of
+from protosieve.io._places import LocalFile, Pipe, Place, RemoteFile, standard_input
+
+__all__ = ["find_sources"]
+
+_LOOK = 2000  # names in a folder that are compared with a misspelt one
+
+Input = str | os.PathLike[str]
+
+
+def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> list[Source]:  # noqa: A002  # as users say
+    r"""The files that ``inputs`` name, in the order given; within a folder or pattern sorted by path.
+
+    An input is a path, a folder (searched through; files that begin with ``.`` or ``_`` and those of unknown endings
+    are passed over), a pattern (``*``, ``?``, ``[]``, ``**``), a URL (``s3://...``, through fsspec) or ``-`` for
+    standard input. A path that exists is taken as it stands. ``format`` overrides what endings say.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("b.csv", "a.csv", "_notes.csv"):
+    ...     with open(os.path.join(folder, name), "w") as file:
+    ...         _ = file.write("height,weight\n1.8,77\n")
+    >>> [os.path.basename(source.name) for source in find_sources(folder)]
+    ['a.csv', 'b.csv']
+    """
+    check_format(format)
+    named = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    paths = [os.fspath(one) for one in named]
+    if not paths:
+        raise InputError("no input is given; name at least one file, folder, pattern or URL, or - for standard input")
+    if "-" in paths and len(paths) > 1:
+        raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
+    places = [place for path in paths for place in _places(path, format)]
+    _check_distinct(places)
+    return [source_of(place, format) for place in places]
+
+
+def _places(path: str, wanted: str | None) -> Iterator[Place]:
+    if path == "-":
+        yield standard_input()
+    elif "://" in path:
+        yield from _remote(path, wanted)
+    else:
+        with reading(path, "a file"):
+            yield from map(_local, _paths(path, wanted))
+
+
+def _local(path: str) -> Place:
+    """A regular file, or something that flows by once, such as a named pipe."""
+    if stat.S_ISREG(Path(path).stat().st_mode):
+        return LocalFile(path)
+    return Pipe(path, lambda: Path(path).open("rb"), own=True)
+
+
+def _paths(path: str, wanted: str | None) -> list[str]:
+    if Path(path).is_dir():
+        return _usable(sorted(_walk(path)), path, wanted)
+    if Path(path).exists():
+        return [path]
+    if not glob.has_magic(path):
+        raise InputError(_missing(path))
+    return _matching(path, wanted)
+
+
+def _matching(pattern: str, wanted: str | None) -> list[str]:
+    """The files that a pattern names, or where it names folders only, theirs."""
+    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  # pathlib's patterns need a folder to begin in
+    shown = [path for path in found if not _is_hidden(path) or _is_hidden(pattern)]
+    files = [path for path in shown if not Path(path).is_dir()]
+    if not shown:
+        raise InputError(f"{pattern}: no file matches this pattern; check it, and quote it against the shell")
+    return files or _usable(sorted({path for folder in shown for path in _walk(folder)}), pattern, wanted)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        yield from (os.path.join(place, name) for name in files if not _is_hidden(name))  # noqa: PTH118  # keeps "./"
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rstrip("/").rsplit("/", 1)[-1].startswith((".", "_"))
+
+
+def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
+    """Files of a folder by their endings; where a format is named, those of its endings and those of none."""
+    if wanted is None:
+        found = [path for path in files if format_of(path)]
+    else:
+        found = [path for path in files if format_of(path) == wanted or not has_ending(path)]
+    if not found:
+        known = ", ".join(ending for ending, name in ENDINGS.items() if wanted in (None, name))
+        raise InputError(
+            f"{folder}: no file in it has a known ending ({known}); "
+            "name files of other endings one by one, with --format"
+        )
+    return found
+
+
+def _missing(path: str) -> str:
+    folder, name = Path(path).parent, Path(path).name
+    if not folder.is_dir():
+        return f"{path}: there is no folder {str(folder)!r}; check the path"
+    with os.scandir(folder) as entries:
+        near = difflib.get_close_matches(name, [entry.name for entry in islice(entries, _LOOK)], n=1)
+    return f"{path}: no such file{f'; did you mean {str(folder / near[0])!r}?' if near else '; check the path'}"
+
+
+def _check_distinct(places: list[Place]) -> None:
+    seen: dict[str, str] = {}
+    for place in places:
+        if place.identity in seen:
+            raise InputError(
+                f"{place.name}: is given twice (also as {seen[place.identity]}), so its rows would count twice; "
+                "give it once"
+            )
+        seen[place.identity] = place.name
+
+
+def _remote(url: str, wanted: str | None) -> Iterator[Place]:
+    system, path = _file_system(url)
+    with reading(url, "a URL"):
+        for found in _remote_paths(system, path, url, wanted):
+            yield RemoteFile(system, found, system.unstrip_protocol(found))
+
+
+def _remote_paths(system: Any, path: str, url: str, wanted: str | None) -> list[str]:
+    if system.isfile(path):
+        return [path]
+    if system.isdir(path):
+        inside = sorted(system.find(path))
+        shown = [one for one in inside if not any(map(_is_hidden, one.removeprefix(path).split("/")))]
+        return _usable(shown, url, wanted)
+    if not glob.has_magic(path):
+        raise InputError(f"{url}: no such file; check the URL and your access rights")
+    found = [one for one in sorted(system.glob(path)) if system.isfile(one)]
+    if not found:
+        raise InputError(f"{url}: no file matches this pattern; check it, and quote it against the shell")
+    return found
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        import fsspec  # only where a URL is named: it is an extra
+
+        return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
+    except ImportError as error:
+        raise InputError(
+            f"{url}: a URL needs more packages ({explain(error)}); run pip install 'protosieve[s3]'"
+        ) from error
+    except Exception as error:  # unknown protocols, credentials, networks: each library has its own
+        raise InputError(f"{url}: cannot be opened: {explain(error)}; check the URL") from error

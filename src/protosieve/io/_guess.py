@@ -1,0 +1,43 @@
+"""What text cells mean: numbers, truth values, dates, or just text."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["HEAD_BYTES", "HEAD_ROWS", "date_type", "guessed"]
+
+HEAD_ROWS = 10_000  # a guess looks at that many rows,
+HEAD_BYTES = 1 << 20  # or at that many bytes, whichever is less
+
+_DATES = [pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
+
+
+def guessed(cells: pa.ChunkedArray) -> pa.DataType:
+    """The type that all cells agree on.
+
+    >>> import pyarrow as pa
+    >>> columns = ["1", "2.5"], ["true", "False"], ["2024-02-29"], ["1", "x"]
+    >>> [str(guessed(pa.chunked_array([cells]))) for cells in columns]
+    ['double', 'bool', 'timestamp[us]', 'string']
+    """
+    found = cells.drop_null()
+    if not len(found):
+        return pa.null()
+    trimmed = pc.utf8_trim_whitespace(found)
+    if _casts(trimmed, pa.float64()):
+        return pa.float64()
+    if pc.all(pc.is_in(pc.utf8_lower(trimmed), pa.array(["true", "false"]))).as_py():
+        return pa.bool_()
+    return date_type(trimmed) or pa.string()
+
+
+def date_type(cells: pa.ChunkedArray) -> pa.DataType | None:
+    """The timestamps that all cells spell in ISO 8601, all with a zone or all without; ``None`` if they do not."""
+    return next((dates for dates in _DATES if _casts(cells, dates)), None)
+
+
+def _casts(cells: pa.ChunkedArray, wanted: pa.DataType) -> bool:
+    try:
+        cells.cast(wanted)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,87 @@
+"""JSON lines: one object a line."""
+
+from collections.abc import Iterator
+from typing import BinaryIO, final
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve.errors import InputError
+from protosieve.io._base import BadRow, BadRows, Piece
+from protosieve.io._file import FileSource
+from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
+from protosieve.io._objects import as_read, table_of
+from protosieve.io._places import unpacked
+
+__all__ = ["JsonLinesSource"]
+
+_BLOCK = 1 << 22
+_LONGEST = 1 << 26  # a line beyond that is no row
+_BOM = b"\xef\xbb\xbf"
+
+
+@final
+class JsonLinesSource(FileSource):
+    """One JSON object per line; blank lines are no rows. The columns are the keys of the first rows.
+
+    Text stays text, also where `schema` says that it spells dates.
+    """
+
+    @property
+    def title(self) -> str:
+        return "JSON lines"
+
+    def _head(self) -> pa.Schema:
+        with unpacked(self.place, head=True) as opened:
+            lines = next(_blocks(opened.file, HEAD_BYTES), [])[:HEAD_ROWS]
+        if lines and lines[0].startswith(b"["):
+            raise InputError(
+                f"{self.name}: begins with '[': one JSON array is not JSON lines; "
+                "write one object per line, e.g. with jq -c '.[]'"
+            )
+        table, problems = table_of(lines, None)
+        if problems and not table.num_rows:
+            number = min(problems)
+            raise InputError(f"{self.name}, row {number}: {problems[number]}; JSON lines hold one object per line")
+        return pa.schema([(name, _meaning(table[name])) for name in table.column_names])
+
+    def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
+        known = pa.schema([(field.name, as_read(field.type)) for field in self.schema()])
+        first = 0
+        with unpacked(self.place) as opened:
+            for lines in _blocks(opened.file, _BLOCK):
+                numbers = np.arange(first, first + len(lines))
+                first += len(lines)
+                if first <= start:
+                    continue
+                table, problems = table_of(lines, known)
+                self._report({int(numbers[row]): problem for row, problem in problems.items()}, start, bad)
+                numbers = np.delete(numbers, list(problems))
+                late = int((numbers < start).sum())
+                if late < len(numbers):
+                    yield Piece(table.select(columns).slice(late), numbers[late:], opened.taken)
+
+    def _report(self, problems: dict[int, str], start: int, bad: BadRows) -> None:
+        for number, problem in problems.items():
+            if number >= start:
+                bad.found(BadRow(self.name, number, problem))
+
+
+def _meaning(column: pa.ChunkedArray) -> pa.DataType:
+    """Of the column's values: text may spell dates."""
+    if not pa.types.is_string(column.type) or column.null_count == len(column):
+        return column.type
+    return date_type(column.drop_null()) or column.type
+
+
+def _blocks(stream: BinaryIO, size: int) -> Iterator[list[bytes]]:
+    """Lines that are not blank, about ``size`` bytes of them at a time."""
+    data = stream.read(size).removeprefix(_BOM)
+    while data:
+        data += stream.readline(_LONGEST)
+        if len(data) > _LONGEST and not data.endswith(b"\n"):
+            raise ValueError(f"a line is longer than {_LONGEST >> 20} MB")
+        lines = [line for line in map(bytes.strip, data.split(b"\n")) if line]
+        if lines:
+            yield lines
+        data = stream.read(size)

@@ -1,0 +1,180 @@
+"""Lines of JSON as a table: quickly by Arrow, and by hand where Arrow gives up or is too lenient."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.json
+
+__all__ = ["as_read", "table_of"]
+
+# Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
+_NOT_JSON = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf(?:inity)?)\s*[,\]}]")
+_NESTED = 1000  # brackets in a line: Arrow overflows the stack on 100,000 nested ones
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def table_of(lines: list[bytes], known: pa.Schema | None) -> tuple[pa.Table, dict[int, str]]:
+    """The objects as rows, without those that cannot be read; and what is wrong with these, by position.
+
+    The columns are those of ``known``, or all keys where it is ``None``. Types are those of ``known`` where the values
+    allow it; a column that mixes text and other things is text.
+
+    >>> table_of([b'{"a": 1, "b": "x"}', b'{"a": 2.5}', b'{"a": "three"', b'[4]'], None)[0].to_pydict()
+    {'a': [1.0, 2.5], 'b': ['x', None]}
+    """
+    found = _quick(lines, known)
+    return (found, {}) if found is not None else _by_hand(lines, known)
+
+
+def as_read(kind: pa.DataType) -> pa.DataType:
+    """The type in which values are read: Arrow's guess, but text that spells a date stays text."""
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(as_read(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, as_read(field.type)) for field in kind])
+    return kind
+
+
+def _quick(lines: list[bytes], known: pa.Schema | None) -> pa.Table | None:
+    data = b"\n".join(lines)
+    if not lines or not _is_plain(lines, data):
+        return None
+    if known is None:
+        found = _parsed(data, None, "infer")
+        known = None if found is None else pa.schema([(field.name, as_read(field.type)) for field in found.schema])
+    if known is None:
+        return None
+    for certain, others in ((known, "ignore"), (_without_numbers(known), "infer")):
+        found = _parsed(data, certain, others)
+        if found is not None and found.num_rows == len(lines):
+            found = _arranged(found, known)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_plain(lines: list[bytes], data: bytes) -> bool:
+    """Whether Arrow can be trusted with these lines: it neither checks UTF-8 nor where lines end."""
+    return (
+        all(line[0] == 0x7B and line[-1] == 0x7D for line in lines)  # { and }
+        and _is_text(data)
+        and not _NOT_JSON.search(data)
+        and all(line.count(b"[") + line.count(b"{") < _NESTED for line in lines if len(line) > _NESTED)
+    )
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parsed(data: bytes, known: pa.Schema | None, others: str) -> pa.Table | None:
+    try:
+        return pa.json.read_json(
+            pa.BufferReader(data),
+            read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=pa.json.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
+        )
+    except pa.ArrowException:
+        return None
+
+
+def _without_numbers(known: pa.Schema) -> pa.Schema:
+    """For a block where a whole number has become a fraction, or a null something: Arrow is to look for itself."""
+    loose = [field for field in known if not (_is_number(field.type) or pa.types.is_null(field.type))]
+    return pa.schema(loose)
+
+
+def _arranged(found: pa.Table, known: pa.Schema) -> pa.Table | None:
+    """The columns of ``known`` and no others; ``None`` where Arrow took text for dates."""
+    columns = []
+    for field in known:
+        column = found[field.name] if field.name in found.column_names else pa.nulls(found.num_rows, field.type)
+        if as_read(column.type) != column.type:
+            return None
+        columns.append(column)
+    return pa.table(columns, names=known.names)
+
+
+def _by_hand(lines: list[bytes], known: pa.Schema | None) -> tuple[pa.Table, dict[int, str]]:
+    rows, problems = [], {}
+    for position, line in enumerate(lines):
+        try:
+            rows.append(_object(line))
+        except _UnusableError as error:
+            problems[position] = str(error)
+    names = list(dict.fromkeys(key for row in rows for key in row)) if known is None else known.names
+    texts = set() if known is None else {field.name for field in known if pa.types.is_string(field.type)}
+    return pa.table([_column([row.get(name) for row in rows], name in texts) for name in names], names=names), problems
+
+
+class _UnusableError(Exception):
+    """Why a line is no row."""
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"), parse_constant=_refuse, strict=False)
+        if _SURROGATE.search(line):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _UnusableError("is not UTF-8") from error
+    except UnicodeEncodeError as error:
+        raise _UnusableError("holds half of a surrogate pair, which is no character") from error
+    except RecursionError as error:
+        raise _UnusableError("is nested too deeply") from error
+    except ValueError as error:
+        raise _UnusableError(f"is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise _UnusableError(f"is {_kind(value)}, not an object")
+    return value
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "an array", str: "text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _column(values: list[Any], text: bool) -> pa.Array:
+    """Values in the narrowest type that holds them all; failing that, or where text is wanted, as text."""
+    if text:
+        return pa.array(list(map(_spelt, values)), pa.string())
+    if all(type(value) in (int, float, type(None)) for value in values):
+        return _numbers(values)
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        return pa.array(list(map(_spelt, values)), pa.string())
+
+
+def _numbers(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, pa.int64() if not any(type(value) is float for value in values) else pa.float64())
+    except (pa.ArrowException, OverflowError):  # whole numbers that the type does not hold exactly
+        return pa.array([None if value is None else _float(value) for value in values], pa.float64())
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _spelt(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

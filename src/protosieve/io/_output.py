@@ -1,0 +1,154 @@
+"""Results to files: whole or not at all, and the same bytes for the same result."""
+
+import csv
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.lib import format as npy
+
+from protosieve._atomic import replacing
+from protosieve.errors import OutputError
+from protosieve.io._plain import as_json, as_numpy, as_values
+
+__all__ = ["check_output", "write_table"]
+
+_KEY = b"protosieve"  # of the provenance, in the metadata of a schema
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
+    """Write ``table`` in the format that the ending of ``path`` names, complete or not at all; ``-`` is JSON lines to
+    standard output.
+
+    ``provenance`` (how the table was made) goes into the file where the format has a place for it: Parquet and Arrow
+    under the schema's metadata key ``protosieve``, ``.json`` and ``.npz`` under ``provenance``. CSV, TSV and JSON lines
+    have none. The bytes depend on table and provenance alone. O(cells) time and memory.
+    """
+    target = os.fspath(path)
+    if target == "-":
+        _print(_json_lines(table, provenance))
+        return
+    check_output(target)
+    data = _WRITERS[_ending(target)](table, provenance)
+    try:
+        with replacing(target) as stream:
+            stream.write(data)
+    except OSError as error:
+        raise OutputError(
+            f"{target}: cannot be written: {error.strerror or error}; whatever stood there before is unchanged: "
+            "check that the folder is writable and has room"
+        ) from error
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise `OutputError` where a result could not be written to ``path``, before the work that leads to it starts."""
+    target = os.fspath(path)
+    if target == "-":
+        return
+    if "://" in target:
+        raise OutputError(f"{target}: results are written to files on this machine; write one and copy it there")
+    if _ending(target) not in _WRITERS:
+        raise OutputError(f"{target}: its ending names no format; end it in {', '.join(_WRITERS)}, or give -")
+    folder = Path(target).resolve().parent
+    if Path(target).is_dir():
+        raise OutputError(f"{target}: is a folder; give the path of a file")
+    if not folder.is_dir():
+        raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
+
+
+def _ending(path: str) -> str:
+    return Path(path).suffix.lower()
+
+
+def _print(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # whoever reads has seen enough: the program is to end quietly
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output: cannot be written: {error.strerror or error}; check its device") from error
+
+
+def _with_provenance(table: pa.Table, provenance: dict[str, Any]) -> pa.Table:
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: as_json(provenance)})
+
+
+def _parquet(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(_with_provenance(table, provenance), sink)
+    return bytes(sink.getvalue())
+
+
+def _arrow(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    sink = pa.BufferOutputStream()
+    known = _with_provenance(table, provenance)
+    with pa.ipc.new_file(sink, known.schema) as writer:
+        writer.write_table(known.unify_dictionaries())  # a file holds one dictionary per column
+    return bytes(sink.getvalue())
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    columns = [as_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _json_lines(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
+    return "".join(as_json(row) + "\n" for row in _rows(table)).encode()
+
+
+def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    rows = ",\n".join(map(as_json, _rows(table)))
+    return f'{{"provenance": {as_json(provenance)},\n"prototypes": [\n{rows}\n]}}\n'.encode()
+
+
+def _delimited(separator: str) -> Callable[[pa.Table, dict[str, Any]], bytes]:
+    def write(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows(zip(*([_cell(value) for value in as_values(column)] for column in table.columns), strict=True))
+        return text.getvalue().encode()
+
+    return write
+
+
+def _cell(value: object) -> object:
+    """Text and numbers as they are; lists and the like as JSON, and truth as its words."""
+    return as_json(value) if isinstance(value, list | dict | bool) else value
+
+
+def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    if "provenance" in table.column_names:
+        raise OutputError(
+            "a column is called 'provenance', which is where .npz keeps how the result was made; "
+            "write .parquet, or give the column another name"
+        )
+    arrays = {name: as_numpy(table[name]) for name in table.column_names}
+    arrays["provenance"] = np.array(as_json(provenance))
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:  # dated 1980, always
+                npy.write_array(entry, array, allow_pickle=False)
+    return sink.getvalue()
+
+
+_WRITERS = {
+    ".parquet": _parquet,
+    ".arrow": _arrow,
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".jsonl": _json_lines,
+    ".json": _json,
+    ".npz": _npz,
+}

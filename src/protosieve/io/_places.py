@@ -1,0 +1,240 @@
+"""Where bytes lie: a file here, a file elsewhere, or a pipe that flows by once."""
+
+import gzip
+import io
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, cast, final
+
+from protosieve.errors import InputError
+
+__all__ = ["GZIP", "LocalFile", "Opened", "Pipe", "Place", "RemoteFile", "standard_input", "unpacked"]
+
+GZIP = b"\x1f\x8b"
+_BUFFER = 1 << 18
+
+
+class _Counted(io.RawIOBase):
+    """The raw bytes of a file, counted as they are read; closed with it where it is ``own``, unlike standard input."""
+
+    def __init__(self, file: Any, own: bool):
+        self._file, self._own = file, own
+        self.taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._file.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self.taken = self._file.seek(offset, whence)
+        return self.taken
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._file.readinto(buffer)
+        self.taken += found or 0
+        return int(found or 0)
+
+    def close(self) -> None:
+        if self._own and not self.closed:
+            self._file.close()
+        super().close()
+
+
+class Opened:
+    """A stream of bytes, and how many of the stored ones it has taken; closes itself as a context."""
+
+    def __init__(self, file: BinaryIO, counted: _Counted):
+        self.file = file
+        self._counted = counted
+
+    @property
+    def taken(self) -> int:
+        """Bytes read so far, as stored: compressed ones where the file is compressed."""
+        return self._counted.taken
+
+    def unpacked(self) -> "Opened":
+        """The same, through gzip where the first bytes say so."""
+        buffered = cast(io.BufferedReader, self.file)
+        if buffered.peek(2)[:2] != GZIP:
+            return self
+        return Opened(cast(BinaryIO, gzip.GzipFile(fileobj=buffered, mode="rb")), self._counted)
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self._counted.close()  # closing a GzipFile leaves what is below it open
+
+
+def _opened(file: Any, own: bool = True) -> Opened:
+    counted = _Counted(file, own)
+    return Opened(cast(BinaryIO, io.BufferedReader(counted, _BUFFER)), counted)
+
+
+def unpacked(place: "Place", head: bool = False) -> Opened:
+    """The place's bytes from the start, unpacked; with ``head`` only to look at the first of them."""
+    return (place.peek() if head else place.open()).unpacked()
+
+
+class Place(ABC):
+    """Bytes with a name. ``size`` is ``None`` and ``local`` is ``None`` where there is no such thing."""
+
+    name: str
+    size: int | None = None
+    local: str | None = None  # a path that the system can map
+
+    @abstractmethod
+    def open(self) -> Opened:
+        """The bytes from the start on; a pipe can be opened once."""
+
+    def peek(self) -> Opened:
+        """The bytes from the start on, to look at the first of them: `open` will still give them all."""
+        return self.open()
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str | int] | None:
+        """What changes when the file does; ``None`` for a pipe."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """The same for two names of one file."""
+
+
+@final
+class LocalFile(Place):
+    """A file on this machine."""
+
+    def __init__(self, path: str):
+        self.name = self.local = path
+        self.size = Path(path).stat().st_size
+
+    def open(self) -> Opened:
+        return _opened(Path(self.name).open("rb", buffering=0))
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        found = Path(self.name).stat()
+        return {"name": self.name, "size": found.st_size, "modified": found.st_mtime_ns}
+
+    @property
+    def identity(self) -> str:
+        return os.path.realpath(self.name)
+
+
+@final
+class RemoteFile(Place):
+    """A file behind a URL, through an fsspec file system."""
+
+    def __init__(self, system: Any, path: str, name: str):
+        self._system, self._path, self.name = system, path, name
+        size = system.info(path).get("size")
+        self.size = None if size is None else int(size)
+
+    def open(self) -> Opened:
+        return _opened(self._system.open(self._path, "rb"))
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        info = self._system.info(self._path)
+        tag = info.get("ETag") or info.get("etag") or self._system.ukey(self._path)
+        return {"name": self.name, "size": int(info.get("size") or 0), "etag": str(tag).strip('"')}
+
+    @property
+    def identity(self) -> str:
+        protocol = self._system.protocol
+        here = "file" in (protocol if isinstance(protocol, tuple) else (protocol,))
+        return os.path.realpath(self._path) if here else self.name
+
+
+class _Replayed(io.RawIOBase):
+    """A pipe's bytes from the first on: those already looked at, then those to come, kept where ``keep`` says so."""
+
+    def __init__(self, pipe: "Pipe", keep: bool):
+        self._pipe, self._keep, self._at = pipe, keep, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        seen = self._pipe.seen
+        if self._at == len(seen):
+            fresh = self._pipe.source.file.read1(len(buffer))  # type: ignore[attr-defined]  # both kinds have it
+            if not self._keep:
+                buffer[: len(fresh)] = fresh
+                return len(fresh)
+            seen += fresh
+        part = seen[self._at : self._at + len(buffer)]
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+
+@final
+class Pipe(Place):
+    """Bytes that flow by once, such as standard input; gzip is unpacked on the way."""
+
+    def __init__(self, name: str, begin: Callable[[], BinaryIO], own: bool):
+        self.name = name
+        self._own = own  # whether to close it: standard input is the program's
+        self.seen = bytearray()
+        self._begin = begin
+        self._source: Opened | None = None
+        self._spent = False
+
+    @property
+    def source(self) -> Opened:
+        """What flows, unpacked."""
+        if self._source is None:
+            self._source = _opened(self._begin(), self._own).unpacked()
+        return self._source
+
+    def open(self) -> Opened:
+        if self._spent:
+            raise InputError(f"{self.name} can be read only once; save its rows to a file and give that file")
+        self._spent = True
+        return self._stream(keep=False)
+
+    def peek(self) -> Opened:
+        return self._stream(keep=True)
+
+    def _stream(self, keep: bool) -> Opened:
+        stream = io.BufferedReader(_Replayed(self, keep), _BUFFER)
+        return _Flowing(cast(BinaryIO, stream), self.source)
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        return None
+
+    @property
+    def identity(self) -> str:
+        return self.name
+
+
+class _Flowing(Opened):
+    """A view of a pipe: counts what the pipe has taken, and leaves the pipe open."""
+
+    def __init__(self, file: BinaryIO, source: Opened):
+        self.file = file
+        self._source = source
+
+    @property
+    def taken(self) -> int:
+        return self._source.taken
+
+    def unpacked(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+def standard_input() -> Pipe:
+    """What is piped into the program."""
+    return Pipe("standard input", lambda: sys.stdin.buffer, own=False)

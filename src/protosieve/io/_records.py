@@ -1,0 +1,143 @@
+"""Rows of comma- or tab-separated text as cells, and what is wrong with the others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+__all__ = ["NULLS", "Records"]
+
+NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
+_BLOCK = 1 << 22  # bytes parsed at once, and therefore the longest row
+_OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
+
+
+class Records:
+    r"""The rows after the header, as batches of text.
+
+    Rows are numbered as they stand in the file, bad ones included; a blank line is no row. ``bad`` collects what is
+    wrong, by row number: too many or too few cells, bytes that are not UTF-8, a quote that is never closed.
+
+    >>> import io
+    >>> records = Records(io.BytesIO(b'1,NA\n2\n"3",x\n'), ["a", "b"], ",")
+    >>> [(numbers.tolist(), table.to_pydict()) for numbers, table in records.batches()]
+    [([0, 2], {'a': ['1', '3'], 'b': [None, 'x']})]
+    >>> records.bad
+    {1: 'has 1 cell and the header has 2'}
+    """
+
+    def __init__(self, stream: Any, names: list[str], separator: str):
+        self.bad: dict[int, str] = {}
+        self._stream = _Watched(stream)
+        self._names, self._separator = names, separator
+        self._gaps: list[int] = []  # rows that pyarrow left out and `_numbers` has not passed yet
+        self._next = 0
+
+    def batches(self) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
+        """Numbers and cells of good rows. Cells are taken as bytes first: pyarrow's own check of UTF-8 names no row."""
+        reader = self._reader()
+        batch = _next_batch(reader)
+        while batch is not None:
+            following = _next_batch(reader)
+            numbers = self._numbers(batch.num_rows)
+            table = self._text(batch, numbers)
+            if following is None:
+                self._check_closed(table, numbers)
+            keep = ~np.isin(numbers, list(self.bad))
+            if keep.any():
+                yield (numbers, table) if keep.all() else (numbers[keep], table.filter(pa.array(keep)))
+            batch = following
+
+    def _reader(self) -> Any:
+        try:
+            return pa.csv.open_csv(
+                pa.PythonFile(self._stream, "r"),
+                read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self._names),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=self._separator, newlines_in_values=True, invalid_row_handler=self._leave_out
+                ),
+                convert_options=pa.csv.ConvertOptions(
+                    check_utf8=False,
+                    column_types=dict.fromkeys(self._names, pa.binary()),
+                    null_values=NULLS,
+                    strings_can_be_null=True,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                return None
+            raise
+
+    def _leave_out(self, row: Any) -> str:
+        number = row.number - 1  # pyarrow counts from 1, and knows the number because one thread parses
+        cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
+        self.bad[number] = f"has {cells} and the header has {row.expected_columns}"
+        self._gaps.append(number)
+        return "skip"
+
+    def _numbers(self, count: int) -> NDArray[np.int64]:
+        """Of the next ``count`` rows that pyarrow did not leave out."""
+        found = np.arange(self._next, self._next + count + len(self._gaps))
+        found = found[~np.isin(found, self._gaps)][:count]
+        self._next = int(found[-1]) + 1 if count else self._next
+        self._gaps = [gap for gap in self._gaps if gap >= self._next]
+        return found
+
+    def _text(self, batch: Any, numbers: NDArray[np.int64]) -> pa.Table:
+        columns = []
+        for name, cells in zip(self._names, batch.columns, strict=True):
+            try:
+                columns.append(cells.cast(pa.string()))
+            except pa.ArrowInvalid:
+                columns.append(self._decoded(name, cells.to_pylist(), numbers))
+        return pa.table(columns, names=self._names)
+
+    def _decoded(self, name: str, cells: list[bytes | None], numbers: NDArray[np.int64]) -> pa.Array:
+        """The slow way, for a column with cells that are not UTF-8."""
+        found: list[str | None] = []
+        for number, cell in zip(numbers.tolist(), cells, strict=True):
+            try:
+                found.append(None if cell is None else cell.decode("utf-8"))
+            except UnicodeDecodeError:
+                found.append(None)
+                self.bad.setdefault(number, f"column {name!r} is not UTF-8")
+        return pa.array(found, pa.string())
+
+    def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
+        """A cell with a line break was quoted: if it is the file's last and no quote ends the file, it is open."""
+        last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+        if last is not None and "\n" in last and self._stream.last != b'"':
+            self.bad[int(numbers[-1])] = _OPEN
+
+
+class _Watched:
+    """A stream that remembers its last visible byte. It is closed by whoever opened it, not by pyarrow."""
+
+    closed = False
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+        self.last = b""
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read(size)
+        self.last = data[-1024:].rstrip()[-1:] or self.last
+        return data
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+def _next_batch(reader: Any) -> Any:
+    """The next batch of ``reader``, ``None`` after the last."""
+    try:
+        return None if reader is None else reader.read_next_batch()
+    except StopIteration:
+        return None
+    except pa.ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise pa.ArrowInvalid(f"a row is longer than {_BLOCK >> 20} MB; perhaps a quote is never closed") from error
+        raise

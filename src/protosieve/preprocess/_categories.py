@@ -1,0 +1,145 @@
+"""Columns of categories: values become codes in order of first appearance."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.errors import InputError
+from protosieve.preprocess._cells import is_number, is_text, seconds, text_of
+from protosieve.preprocess._columns import Column, Problems
+
+__all__ = ["MAX_DISTINCT", "MISSING", "UNKNOWN", "CategoryColumn"]
+
+MISSING, UNKNOWN = -1, -2  # codes of a null, and of a value that is not in the vocabulary
+MAX_DISTINCT = 10_000  # beyond it a column names rows; the vocabulary's memory is bounded by it
+_EXACT = 2.0**53  # below it a whole float is an integer without doubt
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # not 007: that is a name
+
+
+@storable
+@dataclass
+class CategoryColumn(Column):
+    """Text, booleans ("false", "true"), and numbers or dates that name things rather than measure them.
+
+    ``values`` is the vocabulary: a value's code is its position. Numbers are spelt alike whatever type they come in:
+    the integer 3, the float 3.0 and, where the schema is ``typed`` (numbers or booleans), the text "3.0" are one
+    category, "3".
+    """
+
+    typed: bool = False
+    values: list[str] = field(default_factory=list)
+    codes: dict[str, int] = field(init=False, repr=False, compare=False)
+    kind: ClassVar[str] = "category"
+    scaled: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.codes = {value: code for code, value in enumerate(self.values)}
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def label(self, place: int) -> str:
+        return self.name
+
+    def meet(self, cells: pa.Array) -> None:
+        pass
+
+    def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
+        if not _can_name(cells.type):
+            self._refuse(cells, problems)
+        usable = np.ones(len(cells), bool)
+        usable[list(problems)] = False  # what is dropped must not leave its values in the vocabulary
+        if usable.all():
+            return self._coded(cells, grow)[:, None], None
+        codes = np.zeros((len(cells), 1))
+        codes[usable, 0] = self._coded(cells.filter(pa.array(usable)), grow)
+        return codes, None
+
+    def _refuse(self, cells: pa.Array, problems: Problems) -> None:
+        for row in np.flatnonzero(cells.is_valid().to_numpy(zero_copy_only=False)):
+            problems.setdefault(int(row), f"column {self.name!r} holds {cells.type}, not a category")
+
+    def _coded(self, cells: pa.Array, grow: bool) -> Array:
+        if cells.null_count == len(cells):
+            return np.full(len(cells), MISSING)
+        encoded = cells.dictionary_encode()
+        codes = [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
+        places = encoded.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
+        return np.asarray(np.array([*codes, MISSING])[places])
+
+    def _code(self, value: str, grow: bool) -> int:
+        code = self.codes.get(value, UNKNOWN)
+        if code == UNKNOWN and grow:
+            self._check_room()
+            code = self.codes[value] = len(self.values)
+            self.values.append(value)
+        return code
+
+    def _check_room(self) -> None:
+        if len(self.values) >= MAX_DISTINCT:
+            name = shlex.quote(self.name)
+            raise InputError(
+                f"column {self.name!r} has more than {MAX_DISTINCT:,} distinct values: it names rows rather than "
+                f"describing them; leave it out with --exclude {name}, or keep it beside the result with --id {name}"
+            )
+
+
+def _can_name(kind: pa.DataType) -> bool:
+    plain = pa.types.is_temporal(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
+    return bool(is_text(kind) or is_number(kind) or plain)
+
+
+def _spelt(values: pa.Array, typed: bool) -> Sequence[str]:
+    """Distinct values as text."""
+    kind = values.type
+    if is_text(kind):
+        return [_tidy(text) for text in _texts(values)] if typed else _texts(values)
+    if pa.types.is_floating(kind):
+        return [_spelt_float(value) for value in values.to_numpy(zero_copy_only=False)]
+    if pa.types.is_decimal(kind):
+        return [_tidy(str(text)) for text in values.cast(pa.string()).to_pylist()]
+    if pa.types.is_duration(kind):
+        return [_spelt_float(value) for value in seconds(values)[0]]
+    if pa.types.is_temporal(kind):
+        return _spelt_times(values)
+    return list(values.cast(pa.string()).to_pylist())
+
+
+def _spelt_times(values: pa.Array) -> list[str]:
+    """Alike in every unit: no zeros at the end of a fraction, and no midnight; moments with a zone in UTC."""
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.timestamp(values.type.unit))
+    texts = [text.rstrip("0").rstrip(".") if "." in text else text for text in values.cast(pa.string()).to_pylist()]
+    return [text.removesuffix(" 00:00:00") for text in texts]
+
+
+def _texts(values: pa.Array) -> list[str]:
+    try:
+        return list(values.to_pylist())
+    except UnicodeDecodeError:
+        return [text_of(value) for value in values]
+
+
+def _tidy(text: str) -> str:
+    """The text of a number or a boolean as the typed value is spelt; any other as it is."""
+    text = text.strip()
+    if text.lower() in ("false", "true"):
+        return text.lower()
+    if not _NUMBER.fullmatch(text):
+        return text
+    return str(int(text)) if text.lstrip("-").isdigit() else _spelt_float(np.float64(text))
+
+
+def _spelt_float(value: Any) -> str:
+    """Shortest digits that give the value back; whole numbers without a point."""
+    if np.isnan(value):
+        return "NaN"
+    return str(int(value)) if value.is_integer() and abs(value) < _EXACT else str(value)

@@ -1,0 +1,143 @@
+"""Arrow cells as float64 numbers, whatever type they arrive in.
+
+A column has one kind, but its cells may come in several types: a CSV file gives text, a block of JSON lines integers
+where the next gives floats, one Parquet file dates where another has timestamps. Each value has one meaning whatever
+its type and its neighbours, so that a table gives the same bits however it is cut.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from protosieve._typing import Array, Float64
+
+__all__ = ["Reader", "is_list", "is_number", "is_text", "numbers", "scattered", "seconds", "shown", "text_of", "whole"]
+
+Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
+
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+_SHOWN = 40  # characters of a cell that an error repeats
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array of plain values: neither chunks, nor dictionaries, nor extension types."""
+    cells = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if isinstance(cells, pa.ExtensionArray):
+        cells = cells.storage
+    if isinstance(cells, pa.DictionaryArray):
+        cells = cells.dictionary_decode()
+    return cells.cast(pa.string()) if pa.types.is_string_view(cells.type) else cells
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Integers, floats and decimals."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Text, in any of Arrow's layouts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Lists of fixed or variable length."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def scattered(cells: pa.Array, read: Reader) -> tuple[Array, Array | None, list[int]]:
+    """All cells read: values, with 0 for nulls and failures; where the nulls are, if there are any; the failures."""
+    if not cells.null_count:
+        values, failed = read(cells)
+        return values, None, failed
+    valid = cells.is_valid().to_numpy(zero_copy_only=False)
+    found, failed = read(cells.drop_null())
+    values = np.zeros(len(cells), found.dtype)
+    values[valid] = found
+    return values, ~valid, [int(row) for row in np.flatnonzero(valid)[failed]]
+
+
+def numbers(cells: pa.Array) -> tuple[Array, list[int]]:
+    """Cells without nulls as numbers."""
+    if pa.types.is_decimal(cells.type):
+        cells = cells.cast(pa.float64())
+    if is_number(cells.type):
+        return cells.to_numpy(zero_copy_only=False), []
+    return _parsed(cells, [_to_number])
+
+
+def seconds(cells: pa.Array) -> tuple[Array, list[int]]:
+    """Cells without nulls as seconds: since 1970 in UTC, since midnight, or of a duration; no zone means UTC."""
+    if pa.types.is_temporal(cells.type) and not pa.types.is_interval(cells.type):
+        return _from_ticks(cells), []
+    return _parsed(cells, _DATES)
+
+
+def shown(cells: pa.Array, row: int) -> str:
+    """A cell as errors show it: text in quotes, anything else by its type."""
+    if not is_text(cells.type):
+        return str(cells.type)
+    text = text_of(cells[row])
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def text_of(cell: pa.Scalar) -> str:
+    """The text of a cell, even where its bytes are not UTF-8 (Parquet does not check)."""
+    return bytes(cell.as_buffer()).decode("utf-8", "backslashreplace")
+
+
+def _from_ticks(cells: pa.Array) -> Float64:
+    """Whole seconds and their fraction apart: a nanosecond count exceeds 2**53, and rounding it first would give
+    one moment different bits in different units.
+    """
+    ticks = cells.view(pa.int32() if cells.type.bit_width == 32 else pa.int64()).to_numpy(zero_copy_only=False)
+    if pa.types.is_date32(cells.type):
+        return np.asarray(ticks * float(_DAY))
+    per_second = 1000 if pa.types.is_date64(cells.type) else _TICKS[cells.type.unit]
+    full, rest = np.divmod(ticks, per_second)
+    return np.asarray(full + rest / float(per_second))
+
+
+def _to_number(cells: pa.Array) -> Float64:
+    return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _to_date(unit: str, zone: str | None) -> Callable[[Any], Float64]:
+    return lambda cells: _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+
+
+# Nanoseconds reach from 1677 to 2262, microseconds further; with "UTC" Arrow wants an offset, without it refuses one.
+_DATES = [_to_date(unit, zone) for unit in ("ns", "us") for zone in (None, "UTC")]
+
+
+def _parsed(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
+    """Text read by the first cast that takes all of it; where none does, cells are sought out one by one."""
+    if not is_text(cells.type):
+        return np.zeros(len(cells)), list(range(len(cells)))
+    found = _first(cells, casts)
+    return (found, []) if found is not None else _bisected(pc.ascii_trim_whitespace(cells), casts)
+
+
+def _first(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> Float64 | None:
+    for cast in casts:
+        try:
+            return cast(cells)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _bisected(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
+    """The same, by halves: k failures in n cells take O(k log n) casts, and nobody's value depends on neighbours."""
+    found = _first(cells, casts)
+    if found is not None:
+        return found, []
+    if len(cells) == 1:
+        return np.zeros(1), [0]
+    half = len(cells) // 2
+    left, failed_left = _bisected(cells[:half], casts)
+    right, failed_right = _bisected(cells[half:], casts)
+    return np.concatenate([left, right]), failed_left + [half + row for row in failed_right]

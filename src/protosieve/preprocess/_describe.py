@@ -1,0 +1,65 @@
+"""An encoding in plain lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from protosieve.preprocess._layout import Layout
+from protosieve.preprocess._lists import ListColumn
+from protosieve.preprocess._steps import OneHot, Step
+from protosieve.preprocess._words import count, listing
+
+__all__ = ["description"]
+
+_DONE = {"standard": "standardised", "minmax": "scaled to 0..1", "none": "taken as they are"}
+
+
+def description(
+    layout: Layout, scale: str, steps: Sequence[Step], filled: Mapping[str, int], dropped: Mapping[str, str]
+) -> list[str]:
+    """What is done with which columns, which nulls are filled in, and what is not used, and why."""
+    return [
+        *_measures(layout, _DONE[scale], dropped),
+        *(_categories(step) for step in steps if isinstance(step, OneHot)),
+        *_lists(layout, _DONE[scale], dropped),
+        *_nulls(filled),
+        *_reasons("dropped", dropped),
+        *_reasons("left out", layout.left_out),
+    ]
+
+
+def _measures(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
+    for kind, note in (("number", ""), ("date", ", as seconds")):
+        names = [column.name for column in layout.items if column.kind == kind and column.name not in dropped]
+        if names:
+            verb = done.replace("they are", "it is") if len(names) == 1 else done
+            yield f"{count(len(names), f'{kind} column')} {verb}{note}: {listing(names)}"
+
+
+def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
+    for column in layout.items:
+        if isinstance(column, ListColumn) and not column.scaled:
+            yield f"{column.name}: an embedding of {count(column.width, 'number')}, taken as it is"
+        elif isinstance(column, ListColumn):
+            used = sum(column.label(i) not in dropped for i in range(column.width))
+            yield f"{column.name}: {used:,} of {count(column.width, 'column')} {done}"
+
+
+def _categories(step: OneHot) -> str:
+    nulls = ", nulls as 'missing'" if step.missing else ""
+    if step.other:
+        return f"{step.name}: {len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}"
+    return f"{step.name}: {step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
+
+
+def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
+    shown = list(filled.items())[:8]
+    for name, nulls in shown:
+        yield f"{count(nulls, 'null')} in {name} replaced by its mean"
+    if len(filled) > len(shown):
+        rest = list(filled.values())[len(shown) :]
+        yield f"{count(sum(rest), 'null')} in {count(len(rest), 'more column')} replaced by their means"
+
+
+def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
+    """Names by reason: "dropped: year, month, the same in every row"."""
+    for reason in dict.fromkeys(why.values()):
+        yield f"{what}: {listing([name for name, word in why.items() if word == reason])}, {reason}"

@@ -1,0 +1,173 @@
+"""Which columns of a table are features, and their cells as a matrix of floats."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.errors import InputError
+from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._cells import whole
+from protosieve.preprocess._choice import choose, dtype_of
+from protosieve.preprocess._columns import Column, Problems
+from protosieve.preprocess._words import as_names, listing
+
+__all__ = ["Layout", "check_columns"]
+
+Names = str | Sequence[str]
+
+_STRETCH = 2048
+
+
+@storable
+@dataclass
+class Layout:
+    """Which columns are features, and of what kind.
+
+    ============= ================================================= ==========================================
+    kind          columns                                           in the raw matrix
+    ============= ================================================= ==========================================
+    ``number``    integers, floats, decimals                        the value; a null is NaN
+    ``date``      dates, timestamps, times, durations               seconds; a null is NaN
+    ``category``  text, booleans, numbers named in ``categorical``  a code; a null is -1, an unknown value -2
+    ``embedding`` lists of numbers named as such                    one column per value
+    ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
+    ============= ================================================= ==========================================
+
+    It learns as tables go by: the vocabulary of each category, in order of first appearance, and the length of lists
+    that the schema leaves open. Both depend on the order of the rows only, not on how they are cut into tables.
+    ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [31, None, 44], "colour": ["red", "blue", "red"], "photo": [b"", b"", b""]})
+    >>> layout = Layout.of(table.schema)
+    >>> layout.columns, layout.left_out
+    (['age', 'colour'], {'photo': 'binary, neither numbers nor text'})
+    >>> rows, problems = layout.raw(table, grow=True)
+    >>> rows
+    array([[31.,  0.],
+           [nan,  1.],
+           [44.,  0.]])
+    >>> layout.raw(pa.table({"age": ["27", "abc"], "colour": ["green", "red"]}), grow=False)
+    (array([[27., -2.],
+            [ 0.,  0.]]), [(1, "column 'age' holds 'abc', not a number")])
+    """
+
+    items: list[Column]
+    left_out: dict[str, str]
+    dtype: str
+
+    @classmethod
+    def of(
+        cls,
+        schema: pa.Schema,
+        *,
+        features: Names | None = None,
+        exclude: Names = (),
+        id: Names = (),  # noqa: A002  (the option's name)
+        label: Names | None = None,
+        embedding: Names | None = None,
+        categorical: Names = (),
+    ) -> "Layout":
+        """Choose features from a schema.
+
+        Every usable column is one but those named in ``exclude``, ``id`` and ``label``; or exactly those named in
+        ``features`` and ``embedding``. Lists must be named to be used. ``categorical`` names number and date columns
+        whose values are names rather than measures. Features keep the schema's order.
+        """
+        given: dict[str, object] = {
+            "features": features, "exclude": exclude, "id": id, "label": label,
+            "embedding": embedding, "categorical": categorical,
+        }  # fmt: skip
+        items, left_out = choose(schema, {option: as_names(option, names) for option, names in given.items()})
+        return cls(items, left_out, dtype_of(schema, items))
+
+    @property
+    def columns(self) -> list[str]:
+        """The source's columns to read."""
+        return [column.name for column in self.items]
+
+    @property
+    def width(self) -> int:
+        """Columns of the raw matrix; it may still grow until the first lists of variable length have been seen."""
+        return sum(column.width for column in self.items)
+
+    def placed(self) -> Iterator[tuple[Column, int]]:
+        """Each column with the first place it takes in the raw matrix."""
+        place = 0
+        for column in self.items:
+            yield column, place
+            place += column.width
+
+    def raw(self, table: pa.Table, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
+        """The rows as a matrix of floats, and those that cannot be used: position in the table, and why.
+
+        With ``grow`` new values of categories join the vocabulary, else their code is -2. Rows with a problem hold
+        zeros and must be dropped; they leave nothing in the vocabulary. Before any list of a variable-length column
+        has been seen, every row has a problem and ``width`` is not settled: skip such tables.
+
+        Time and memory are O(rows x width), and one look-up per distinct category of the table.
+        """
+        check_columns(table, self.columns)
+        cells = {name: whole(table.column(name)) for name in self.columns}
+        for column in self.items:
+            column.meet(cells[column.name])
+        problems: Problems = {}
+        parts: dict[str, Array] = {}
+        for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
+            parts[column.name] = self._part(column, cells[column.name], problems, grow)
+        out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
+        out[list(problems)] = 0
+        return out, sorted(problems.items())
+
+    def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
+        read, nulls = column.read(cells, problems, grow)
+        with np.errstate(all="ignore"):  # what overflows here is infinite, and found
+            values = read.astype(self.dtype, copy=False)
+            if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
+                faults = ~np.isfinite(values)
+                _note(column, read, faults, problems)
+                values = np.where(faults, values.dtype.type(0), values)
+        return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
+
+
+def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
+    """Every column must be there, once."""
+    times = Counter(table.column_names)
+    missing = [repr(name) for name in columns if not times[name]]
+    if missing:
+        raise InputError(
+            f"the table has no column {listing(missing)} (it has {listing(table.column_names)}); "
+            "give the columns that were surveyed, under the same names"
+        )
+    for name in columns:
+        if times[name] > 1:
+            raise InputError(f"the table has {times[name]} columns named {name!r}; rename them")
+
+
+def _is_category(column: Column) -> bool:
+    return isinstance(column, CategoryColumn)
+
+
+def _note(column: Column, values: Array, faults: Array, problems: Problems) -> None:
+    for row, place in np.argwhere(faults).tolist():
+        problems.setdefault(row, column.not_finite(place, values[row, place]))
+
+
+def _side_by_side(parts: Sequence[Array], shape: tuple[int, int], dtype: str) -> Array:
+    """Columns to a matrix in C order, a stretch of rows at a time: a whole column at once would miss the cache at
+    every row, and take twice as long.
+    """
+    out = np.empty(shape, dtype)
+    for start in range(0, shape[0], _STRETCH):
+        rows, place = slice(start, start + _STRETCH), 0
+        for part in parts:
+            out[rows, place : place + part.shape[1]] = part[rows]
+            place += part.shape[1]
+    return out

@@ -1,0 +1,87 @@
+"""Count, mean, spread and range of columns, block by block."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array, Float64
+
+__all__ = ["Moments"]
+
+_GROUP = 64  # columns at a time: the float64 copies of a wide block stay small
+
+
+@storable
+@dataclass
+class Moments:
+    """Statistics of the columns of a matrix, NaN aside; ``m2`` is the sum of squared distances from the mean.
+
+    Two sets of rows A and B merge by (Chan, Golub and LeVeque 1979), with d = mean_B - mean_A and n = n_A + n_B::
+
+        mean = mean_A + d n_B / n        m2 = m2_A + m2_B + d^2 n_A n_B / n
+
+    and all means are kept as distances from ``origin``, the middle of the first block's range. So nothing large is ever
+    subtracted from its like, and rounding is that of the spread, not of an offset: seconds since 1970 keep spreads of
+    milliseconds. The bits depend on the sequence of blocks.
+    """
+
+    count: NDArray[np.int64]
+    origin: Float64
+    drift: Float64  # the mean's distance from the origin
+    m2: Float64
+    low: Float64
+    high: Float64
+
+    @classmethod
+    def empty(cls, width: int) -> "Moments":
+        """Of no rows yet."""
+        origin, drift, m2 = np.zeros((3, width))
+        return cls(np.zeros(width, np.int64), origin, drift, m2, np.full(width, np.inf), np.full(width, -np.inf))
+
+    def update(self, rows: Array) -> None:
+        """Take in some more rows: O(rows x columns)."""
+        for start in range(0, rows.shape[1], _GROUP):
+            group = slice(start, start + _GROUP)
+            with np.errstate(all="ignore"):  # a spread beyond float64 is infinite, and refused when it is used
+                self._see(group, np.array(rows[:, group], np.float64, order="C"))
+
+    def _see(self, group: slice, rows: Float64) -> None:
+        valid = ~np.isnan(rows)
+        count = valid.sum(axis=0)
+        low = np.fmin.reduce(rows, axis=0, initial=np.inf)
+        high = np.fmax.reduce(rows, axis=0, initial=-np.inf)
+        first = (self.count[group] == 0) & (count > 0)
+        self.origin[group][first] = (low / 2 + high / 2)[first]
+        self._merge(group, count, *_moments(rows - self.origin[group], valid, count))
+        self.low[group] = np.minimum(self.low[group], low)
+        self.high[group] = np.maximum(self.high[group], high)
+
+    def _merge(self, group: slice, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
+        before = self.count[group]
+        share = count / np.maximum(before + count, 1)
+        apart = drift - self.drift[group]
+        self.drift[group] += apart * share
+        self.m2[group] += np.where(before > 0, m2 + apart * apart * before * share, m2)
+        self.count[group] += count
+
+    @property
+    def mean(self) -> Float64:
+        """Of each column; 0 where there is no value."""
+        return self.origin + self.drift
+
+    @property
+    def deviation(self) -> Float64:
+        """The standard deviation of the rows as they are: divided by n."""
+        return np.sqrt(self.m2 / np.maximum(self.count, 1))
+
+
+def _moments(rows: Float64, valid: NDArray[np.bool_], count: NDArray[np.int64]) -> tuple[Float64, Float64]:
+    """Mean and ``m2`` of one block in two passes: the second corrects what the first mean's rounding left."""
+    some = np.maximum(count, 1)
+    mean = np.sum(rows, axis=0, where=valid) / some
+    rows = np.where(valid, rows - mean, 0)
+    rest = rows.sum(axis=0) / some
+    m2 = np.einsum("ij,ij->j", rows, rows) - count * rest * rest
+    return mean + rest, np.maximum(m2, 0)

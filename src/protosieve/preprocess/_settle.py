@@ -1,0 +1,126 @@
+"""What a survey has found, made an encoding."""
+
+import itertools
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._typing import Float64
+from protosieve.errors import InputError
+from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._columns import Column
+from protosieve.preprocess._layout import Layout
+from protosieve.preprocess._moments import Moments
+from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
+
+__all__ = ["SCALES", "Draft"]
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def _standard(moments: Moments) -> tuple[Float64, Float64]:
+    return moments.mean, 1 / moments.deviation
+
+
+def _minmax(moments: Moments) -> tuple[Float64, Float64]:
+    return moments.low, 1 / (moments.high - moments.low)
+
+
+def _as_is(moments: Moments) -> tuple[Float64, Float64]:
+    return np.zeros_like(moments.mean), np.ones_like(moments.mean)
+
+
+SCALES: dict[str, Callable[[Moments], tuple[Float64, Float64]]] = {
+    "standard": _standard, "minmax": _minmax, "none": _as_is,
+}  # fmt: skip
+
+
+@dataclass
+class Draft:
+    """The steps of an encoding as they are decided; what is dropped on the way, and the nulls that are filled."""
+
+    layout: Layout
+    moments: Moments
+    tallies: Sequence[NDArray[np.int64]]
+    rows: int
+    scale: str
+    max_categories: int
+    steps: list[Step] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+
+    def decide(self) -> None:
+        """One step per run of columns to be scaled, so that these are one operation, and one per other column."""
+        tallies, measured = iter(self.tallies), itertools.count()
+        for scaled, run in itertools.groupby(self.layout.placed(), key=lambda placed: placed[0].scaled):
+            if scaled:
+                self._scaled(list(_cells_of(run)), measured)
+                continue
+            for column, place in run:
+                if isinstance(column, CategoryColumn):
+                    self._one_hot(column, place, next(tallies))
+                else:
+                    names = [column.label(i) for i in range(column.width)]
+                    self.steps.append(Copied(column.name, names, place))
+        if not self.steps:
+            raise InputError(
+                "nothing is left to select by: every column is constant "
+                f"({'; '.join(f'{name!r} is {why}' for name, why in list(self.dropped.items())[:8])}); "
+                "give a column whose values differ"
+            )
+
+    def _scaled(self, cells: list[tuple[str, int]], measured: Iterator[int]) -> None:
+        index = np.array([next(measured) for _ in cells])
+        kept = [self._varies(name, i) for (name, _), i in zip(cells, index, strict=True)]
+        if not any(kept):
+            return
+        names = [name for (name, _), keep in zip(cells, kept, strict=True) if keep]
+        places = np.array([place for (_, place), keep in zip(cells, kept, strict=True) if keep])
+        index = index[kept]
+        with np.errstate(all="ignore"):  # what is not finite is refused in the next line but one
+            shift, factor = (part[index] for part in SCALES[self.scale](self.moments))
+            ends = (np.stack([part[index] for part in self._ends()]) - shift) * factor
+        self._check(names, index, factor, ends)
+        self.steps.append(Scaled(names, places, shift, factor, fill=ends[2]))
+
+    def _ends(self) -> tuple[Float64, Float64, Float64]:
+        return self.moments.low, self.moments.high, self.moments.mean
+
+    def _varies(self, name: str, i: int) -> bool:
+        nulls = self.rows - int(self.moments.count[i])
+        if nulls == self.rows:
+            self.dropped[name] = "null in every row"
+            return False
+        if self.moments.low[i] == self.moments.high[i]:
+            self.dropped[name] = "the same in every row" + (" that is not null" if nulls else "")
+            return False
+        if nulls:
+            self.filled[name] = nulls
+        return True
+
+    def _check(self, names: Sequence[str], index: NDArray[np.int64], factor: Float64, ends: Float64) -> None:
+        fits = np.isfinite(factor) & (factor > 0) & (np.abs(ends) <= _LARGEST).all(axis=0)
+        for i in np.flatnonzero(~fits).tolist():
+            low, high = self.moments.low[index[i]], self.moments.high[index[i]]
+            raise InputError(
+                f"column {names[i]!r} goes from {low:g} to {high:g}, too extreme a range for scale={self.scale!r} in "
+                f"single precision; bring it to a usual one, or leave it out with --exclude {shlex.quote(names[i])}"
+            )
+
+    def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
+        tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
+        step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
+        if len(step.names) > 1:
+            self.steps.append(step)
+        else:
+            self.dropped[column.name] = "the same in every row" if step.distinct else "null in every row"
+
+
+def _cells_of(run: Iterator[tuple[Column, int]]) -> Iterator[tuple[str, int]]:
+    """Name and place of each raw column."""
+    for column, place in run:
+        for i in range(column.width):
+            yield column.label(i), place + i

@@ -1,0 +1,115 @@
+"""Statistics of raw rows, gathered as they go by."""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.errors import InputError, ParameterError
+from protosieve.preprocess._categories import MISSING, CategoryColumn
+from protosieve.preprocess._encoding import Encoding
+from protosieve.preprocess._layout import Layout
+from protosieve.preprocess._moments import Moments
+from protosieve.preprocess._settle import SCALES, Draft
+
+__all__ = ["Survey"]
+
+
+@storable
+@dataclass
+class Survey:
+    """What a first pass learns of a table: ranges, means and spreads of numbers, and how often each category occurs.
+
+    It keeps no rows: its size is that of the columns and of the categories' vocabularies. The bits of its results
+    depend on the sequence of blocks, so send blocks of one size.
+
+    ``layout`` is the one whose vocabularies grow: after a state file has been read, go on with ``survey.layout``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from protosieve.preprocess import Layout, Survey
+    >>> table = pa.table({"age": [31, None, 44, 39], "colour": ["red", "blue", "red", "green"], "year": [2024] * 4})
+    >>> layout = Layout.of(table.schema)
+    >>> survey = Survey.of(layout)
+    >>> survey.update(layout.raw(table, grow=True)[0])
+    >>> encoding = survey.settle(max_categories=2)
+    >>> encoding.names
+    ['age', 'colour=red', 'colour=blue', 'colour=other']
+    >>> for line in encoding.describe():
+    ...     print(line)
+    1 number column standardised: age
+    colour: 2 of 3 categories, the rest as 'other'
+    1 null in age replaced by its mean
+    dropped: year, the same in every row
+    """
+
+    layout: Layout
+    rows: int
+    moments: Moments | None  # None until the first block: lists may have no length before
+    tallies: list[NDArray[np.int64]]  # per category column: nulls, then each code
+
+    @classmethod
+    def of(cls, layout: Layout) -> "Survey":
+        """Of no rows yet."""
+        return cls(layout, 0, None, [np.zeros(1, np.int64) for _ in _categories(layout)])
+
+    def update(self, raw: Array) -> None:
+        """Take in a block of raw rows, as `Layout.raw` gives them with ``grow=True``: O(rows x columns)."""
+        if not len(raw):
+            return
+        if self.moments is None:
+            self.moments = Moments.empty(len(_measured(self.layout)))
+        places = _measured(self.layout)
+        self.moments.update(raw if len(places) == raw.shape[1] else raw[:, places])
+        for i, place in enumerate(_categories(self.layout)):
+            self.tallies[i] = _added(self.tallies[i], raw[:, place].astype(np.int64) - MISSING)
+        self.rows += len(raw)
+
+    def settle(self, scale: str = "standard", max_categories: int = 32) -> Encoding:
+        """Decide how rows are encoded.
+
+        Parameters
+        ----------
+        scale : {"standard", "minmax", "none"}
+            Numbers and dates to mean 0 and variance 1, to the range from 0 to 1, or as they are.
+        max_categories : int
+            Columns of 0 and 1 per category column, for its most frequent values; all others share one more.
+        """
+        if scale not in SCALES:
+            raise ParameterError(f"scale must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
+        if not isinstance(max_categories, numbers.Integral) or isinstance(max_categories, bool) or max_categories < 1:
+            raise ParameterError(f"max_categories must be a whole number of at least 1, got {max_categories!r}")
+        if self.moments is None:
+            raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
+        draft = Draft(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))
+        draft.decide()
+        return Encoding.of(draft)
+
+    def _check(self) -> None:
+        """What always holds."""
+        assert all(tally.sum() == self.rows for tally in self.tallies)
+        if self.moments is not None:
+            some = self.moments.count > 0
+            assert (self.moments.count <= self.rows).all()
+            assert (self.moments.m2 >= 0).all()
+            assert (self.moments.low <= self.moments.high)[some].all()
+
+
+def _measured(layout: Layout) -> NDArray[np.int64]:
+    """Places of the raw columns to be scaled."""
+    places = [np.arange(place, place + column.width) for column, place in layout.placed() if column.scaled]
+    return np.concatenate([np.zeros(0, np.int64), *places])
+
+
+def _categories(layout: Layout) -> list[int]:
+    return [place for column, place in layout.placed() if isinstance(column, CategoryColumn)]
+
+
+def _added(tally: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    more = np.bincount(codes, minlength=len(tally))
+    more[: len(tally)] += tally
+    return more
