@@ -8,26 +8,33 @@ __all__ = ["HEAD_BYTES", "HEAD_ROWS", "date_type", "guessed"]
 HEAD_ROWS = 10_000  # a guess looks at that many rows,
 HEAD_BYTES = 1 << 20  # or at that many bytes, whichever is less
 
+_NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_MOST = 0.9  # of the cells
+
 _DATES = [pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
 
 
 def guessed(cells: pa.ChunkedArray) -> pa.DataType:
-    """The type that all cells agree on.
+    """The type that all cells agree on; or numbers, if all but a few are: the few are then for somebody to mend.
 
     >>> import pyarrow as pa
-    >>> columns = ["1", "2.5"], ["true", "False"], ["2024-02-29"], ["1", "x"]
+    >>> columns = ["1", "2.5"], ["true", "False"], ["2024-02-29"], ["1", "x"], ["1"] * 19 + ["?"]
     >>> [str(guessed(pa.chunked_array([cells]))) for cells in columns]
-    ['double', 'bool', 'timestamp[us]', 'string']
+    ['double', 'bool', 'timestamp[us]', 'string', 'double']
     """
     found = cells.drop_null()
     if not len(found):
         return pa.null()
     trimmed = pc.utf8_trim_whitespace(found)
-    if _casts(trimmed, pa.float64()):
+    if _casts(trimmed, pa.float64()) or _mostly_numbers(trimmed):
         return pa.float64()
     if pc.all(pc.is_in(pc.utf8_lower(trimmed), pa.array(["true", "false"]))).as_py():
         return pa.bool_()
     return date_type(trimmed) or pa.string()
+
+
+def _mostly_numbers(cells: pa.ChunkedArray) -> bool:
+    return bool(pc.sum(pc.match_substring_regex(cells, _NUMBER)).as_py() >= _MOST * len(cells))
 
 
 def date_type(cells: pa.ChunkedArray) -> pa.DataType | None:

@@ -122,7 +122,7 @@ def names(given: Any, argument: str) -> list[str]:
     """One name or several."""
     if given is None:
         return []
-    found = [given] if isinstance(given, str | os.PathLike) else list(given)
+    found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not all(isinstance(name, str | os.PathLike) for name in found):
         raise ParameterError(f"{argument} must be a name or a list of names, got {given!r}")
     return [os.fspath(name) for name in found]

@@ -1,0 +1,423 @@
+"""Runs over files: the same as a selector in memory, whatever the format and however rows are cut into files."""
+
+import gzip
+import io
+import json
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import protosieve
+from protosieve import InputError, ParameterError, ProtoSwap
+from protosieve.kernels import Gaussian
+from protosieve.means import CompressedMean
+from protosieve.pipeline import select, survey
+from protosieve.pipeline._blocks import rows_per_block
+
+pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
+
+
+def numbers(n=1500, d=4, seed=0):
+    """Clusters, in numbers that text formats hold exactly."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(scale=3, size=(5, d))[rng.integers(5, size=n)] + rng.normal(size=(n, d))
+    return rows.round(3)
+
+
+def frame(X, seed=0):
+    """A table with ids, a label and a category beside the numbers."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    table.insert(0, "name", [f"row {i}" for i in range(len(X))])
+    table["colour"] = rng.choice(["red", "green", "blue"], size=len(X))
+    table["kind"] = rng.integers(3, size=len(X))
+    return table
+
+
+def write(table, path):
+    """A table in the format its ending says."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    match path.suffix:
+        case ".parquet":
+            pq.write_table(arrow, path, row_group_size=400)
+        case ".csv":
+            pa.csv.write_csv(arrow, path)
+        case ".arrow":
+            pyarrow.feather.write_feather(arrow, path, compression="uncompressed", chunksize=333)
+        case ".jsonl":
+            table.to_json(path, orient="records", lines=True, double_precision=15)
+        case ".gz":
+            with gzip.open(path, "wt") as file:
+                table.to_csv(file, index=False)
+    return path
+
+
+def assert_same(one, other):
+    """Bit for bit."""
+    for name in ("indices", "rows", "weights", "shares"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.residual == other.residual
+
+
+COLUMNS = {"id": "name", "label": "kind"}
+
+
+def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path):
+    X = numbers().astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    found = select(tmp_path / "x.npy", 20, scale="none", random_state=3)
+    expected = ProtoSwap(20, random_state=3).fit(X).result_
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-9)
+    assert found.residual == pytest.approx(expected.residual, rel=1e-3)  # |mu|^2 is summed in another order
+    assert found.certificate.sample is None
+
+
+@pytest.mark.parametrize("method", ["swap", "stream", "basic", "streak", "sieve"])
+def test_every_format_gives_the_same_rows_and_weights(tmp_path, method):
+    table = frame(numbers(700))
+    paths = [write(table, tmp_path / f"t{ending}") for ending in (".parquet", ".csv", ".arrow", ".jsonl", ".csv.gz")]
+    first, *others = [select(path, 12, method=method, **COLUMNS) for path in paths]
+    for other in others:
+        assert_same(first, other)
+
+
+def test_numbers_in_an_array_are_numbers_in_a_table(tmp_path):
+    X = numbers()
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "f.npy", np.asfortranarray(X))
+    np.savez_compressed(tmp_path / "x.npz", x=X)
+    write(pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]), tmp_path / "x.parquet")
+    first, *others = [select(tmp_path / name, 20) for name in ("x.parquet", "x.npy", "f.npy", "x.npz")]
+    for other in others:
+        assert_same(first, other)
+
+
+@pytest.mark.parametrize("cuts", [[1], [500, 501], [7, 700, 1400]])
+def test_how_rows_are_cut_into_files_changes_nothing(tmp_path, cuts):
+    table = frame(numbers())
+    whole = select(write(table, tmp_path / "whole.parquet"), 20, sample=600, **COLUMNS)
+    endings = [".csv", ".parquet", ".jsonl", ".arrow"]
+    starts = [0, *cuts]
+    paths = [
+        write(table.iloc[start:stop], tmp_path / f"part{i}{endings[i]}")
+        for i, (start, stop) in enumerate(zip(starts, [*cuts, len(table)], strict=True))
+    ]
+    parts = select(paths, 20, sample=600, **COLUMNS)
+    assert_same(whole, parts)
+    files = np.searchsorted(starts, parts.indices, side="right") - 1
+    assert parts.table["file"].to_pylist() == [str(paths[i]) for i in files]
+
+
+def test_the_users_own_columns_stand_beside_row_file_weight_and_share(tmp_path):
+    table = frame(numbers())
+    table["weight"] = np.arange(len(table))
+    path = write(table, tmp_path / "t.parquet")
+    found = select(path, 25, exclude="weight", **COLUMNS)
+    kept = found.table.to_pandas()
+    assert kept.columns[:6].tolist() == ["row", "file", "weight", "share", "name", "kind"]
+    assert set(kept.columns[6:]) == {"c0", "c1", "c2", "c3", "colour", "input_weight"}
+    own = table.iloc[kept["row"]].reset_index(drop=True)
+    for name in ("name", "kind", "c0", "colour"):
+        assert kept[name].tolist() == own[name].tolist()
+    assert kept["input_weight"].tolist() == own["weight"].tolist()
+    assert (np.diff(kept["weight"]) <= 0).all()
+    np.testing.assert_array_equal(kept["weight"], found.weights)
+    assert kept["share"].sum() == pytest.approx(1)
+
+
+def test_shares_are_of_the_nearest_prototypes(tmp_path):
+    X = numbers().astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    found = select(tmp_path / "x.npy", 10, scale="none")
+    nearest = ((X[:, None] - found.rows) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_allclose(found.shares, np.bincount(nearest, minlength=10) / len(X))
+
+
+def test_a_target_is_matched(tmp_path):
+    X = numbers(3000)
+    near = X[X[:, 0] > np.median(X[:, 0])]
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", near)
+    found = select(tmp_path / "x.npy", 15, target=tmp_path / "y.npy", scale="none", width=3.0)
+    expected = ProtoSwap(15, kernel=Gaussian(3.0), random_state=0).fit(
+        X.astype(np.float32), target=near.astype(np.float32)
+    )
+    np.testing.assert_array_equal(found.indices, expected.prototype_indices_)
+    assert [file["name"] for file in found.provenance["target_files"]] == [str(tmp_path / "y.npy")]
+
+
+def test_a_large_target_is_sampled_and_the_certificate_says_so(tmp_path):
+    X = numbers(3000).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0)
+    assert found.certificate.sample == 500
+    expected = ProtoSwap(15, kernel=Gaussian(3.0), mean=CompressedMean(500), random_state=0).fit(X)
+    assert found.residual == pytest.approx(expected.result_.residual, rel=0.5)
+
+
+def test_exact_weights_are_the_best_for_all_rows(tmp_path):
+    X = numbers(3000).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0, exact_weights=True)
+    kernel = Gaussian(3.0)
+    members = found.rows.astype(float)
+    mu, gram = kernel(X.astype(float), members).mean(axis=0), kernel(members)
+    gradient = mu - gram @ found.weights
+    assert gradient.max() < 1e-6
+    assert np.abs(gradient[found.weights > 0]).max() < 1e-6
+    nearest = kernel(X.astype(float), members).argmax(axis=1)
+    np.testing.assert_allclose(found.shares, np.bincount(nearest, minlength=len(found)) / len(X))
+
+
+def test_a_second_pass_improves_the_set(tmp_path):
+    X = numbers(4000)
+    np.save(tmp_path / "x.npy", X[np.argsort(X[:, 0])])
+    ticks = []
+    select(tmp_path / "x.npy", 20, width=1.0, passes=2, progress=ticks.append)
+    assert [tick.label for tick in ticks] == ["survey", "select", "review"]
+    assert ticks[2].residual < ticks[1].residual
+
+
+def test_a_share_of_the_rows(tmp_path):
+    np.save(tmp_path / "x.npy", numbers())
+    assert len(select(tmp_path / "x.npy", "2%", width=1.0)) == 30
+
+
+def test_fewer_rows_than_wanted_are_all_there_are(tmp_path):
+    np.save(tmp_path / "x.npy", numbers(5))
+    assert len(select(tmp_path / "x.npy", 10)) <= 5
+
+
+def test_the_random_rows_it_is_compared_with_do_worse(tmp_path):
+    np.save(tmp_path / "x.npy", numbers())
+    found = select(tmp_path / "x.npy", 20)
+    assert found.residual < found.provenance["residual_of_random_rows"] < 1
+
+
+def test_new_rows_are_encoded_alike(tmp_path):
+    table = frame(numbers())
+    found = select(write(table, tmp_path / "t.csv"), 10, **COLUMNS)
+    again = found.encoding.encode(table.iloc[found.indices])
+    np.testing.assert_allclose(again, found.rows, rtol=1e-6)
+
+
+def test_the_command_in_the_provenance_does_the_same(tmp_path):
+    path = write(frame(numbers()), tmp_path / "t.csv")
+    found = select(path, 10, kernel="laplacian", width=7.5, exclude=["c1", "c2"], **COLUMNS)
+    assert found.provenance["command"] == (
+        f"protosieve select {path} -m 10 --exclude c1 --exclude c2 --id name --label kind "
+        "--kernel laplacian --width 7.5"
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "json", "npz", "arrow"])
+def test_the_output_is_a_function_of_the_run(tmp_path, ending):
+    path = write(frame(numbers()), tmp_path / "t.parquet")
+    for name in ("one", "other"):
+        select(path, 10, output=tmp_path / f"{name}.{ending}", **COLUMNS)
+    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"other.{ending}").read_bytes()
+
+
+def test_provenance_is_in_the_parquet_metadata(tmp_path):
+    path = write(frame(numbers()), tmp_path / "t.parquet")
+    found = select(path, 10, output=tmp_path / "o.parquet", **COLUMNS)
+    stored = json.loads(pq.read_schema(tmp_path / "o.parquet").metadata[b"protosieve"])
+    assert stored["residual"] == found.residual
+    assert stored["files"] == [{"name": str(path), "size": path.stat().st_size}]
+    assert stored["rows"] == 1500
+
+
+def test_without_a_seed_every_run_is_another_but_says_its_seed(tmp_path):
+    np.save(tmp_path / "x.npy", numbers(3000))
+    one = select(tmp_path / "x.npy", 10, sample=100, random_state=None)
+    again = select(tmp_path / "x.npy", 10, sample=100, random_state=one.provenance["seed"])
+    np.testing.assert_array_equal(one.indices, again.indices)
+
+
+# -- rows that cannot be used
+
+
+def spoilt(tmp_path):
+    table = frame(numbers())
+    lines = table.to_csv(index=False).splitlines()
+    lines[1 + 3] = lines[4].replace(lines[4].split(",")[2], "abc")
+    lines[1 + 1499] = "one,cell"
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    return table, tmp_path / "t.csv"
+
+
+def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
+    _, path = spoilt(tmp_path)
+    with pytest.raises(InputError, match=r"t\.csv, row 3: column 'c1' holds 'abc', not a number; .*--bad-rows skip"):
+        select(path, 10, **COLUMNS)
+
+
+def test_bad_rows_can_be_left_out_and_are_counted_once(tmp_path):
+    table, path = spoilt(tmp_path)
+    found = select(path, 10, bad_rows="skip", passes=2, exact_weights=True, **COLUMNS)
+    left_out = found.provenance["rows_left_out"]
+    assert left_out["count"] == 2
+    assert [line.split(": ")[0] for line in left_out["first"]] == [f"{path}, row 3", f"{path}, row 1499"]
+    assert found.provenance["rows"] == 1498
+    good = table.drop(index=[3, 1499])
+    same = select(write(good, tmp_path / "good.parquet"), 10, passes=2, exact_weights=True, **COLUMNS)
+    np.testing.assert_array_equal(found.rows, same.rows)
+    np.testing.assert_array_equal(found.indices, good.index[same.indices])  # rows keep their number in the input
+
+
+def test_row_numbers_count_bad_rows_of_earlier_files(tmp_path):
+    _, path = spoilt(tmp_path)
+    second = write(frame(numbers(1500, seed=1) + 50), tmp_path / "u.parquet")
+    found = select([path, second], 10, bad_rows="skip", **COLUMNS)
+    kept = found.table.to_pandas()
+    own = pd.read_parquet(second)
+    rows = kept[kept["file"] == str(second)]
+    assert len(rows)
+    assert rows["name"].tolist() == own["name"].iloc[rows["row"] - 1500].tolist()
+
+
+def test_no_usable_row_is_an_error(tmp_path):
+    np.save(tmp_path / "x.npy", np.full((4, 2), np.nan))
+    with pytest.raises(InputError, match=r"x\.npy: no row can be used; the first problem is .*x\.npy, row 0"):
+        select(tmp_path / "x.npy", 2, bad_rows="skip")
+    np.save(tmp_path / "y.npy", np.zeros((0, 2)))
+    with pytest.raises(InputError, match=r"y\.npy: there are no rows"):
+        select(tmp_path / "y.npy", 2)
+
+
+# -- standard input
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def feed(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return feed
+
+
+def test_standard_input_is_read_once(tmp_path, stdin):
+    table = frame(numbers(25_000))
+    stdin(table.to_csv(index=False).encode())
+    found = select("-", 20, sample=2000, **COLUMNS)
+    assert found.n_seen == 25_000
+    assert found.certificate.sample == 2000
+    kept = found.table.to_pandas()
+    assert kept["name"].tolist() == [f"row {i}" for i in found.indices]
+    assert found.residual < found.provenance["residual_of_random_rows"]
+    stored = select(write(table, tmp_path / "t.parquet"), 20, sample=2000, **COLUMNS)
+    assert found.residual < 3 * stored.residual
+
+
+def test_short_standard_input_settles_what_it_has(stdin):
+    stdin(frame(numbers(300)).to_csv(index=False).encode())
+    found = select("-", 20, **COLUMNS)
+    assert found.n_seen == 300
+    assert found.certificate.sample is None
+
+
+def test_categories_that_come_late_in_a_stream_are_other_ones(stdin):
+    table = frame(numbers(20_000))
+    table.loc[15_000:, "colour"] = "unheard of"
+    stdin(table.to_csv(index=False).encode())
+    assert select("-", 10, **COLUMNS).n_seen == 20_000
+
+
+def test_standard_input_can_match_a_stored_target(tmp_path, stdin):
+    X = numbers(3000)
+    table = frame(X)
+    write(table[X[:, 0] > 0], tmp_path / "y.parquet")
+    stdin(table.to_csv(index=False).encode())
+    found = select("-", 15, target=tmp_path / "y.parquet", **COLUMNS)
+    assert found.n_seen == 3000
+    share = sum(w for w, row in zip(found.weights, found.indices, strict=True) if X[row, 0] > 0) / found.weights.sum()
+    assert share > 0.9
+
+
+def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
+    for options, words in (
+        ({"passes": 2}, "passes=2 needs one more pass, and standard input comes once"),
+        ({"exact_weights": True}, "exact_weights=True needs one more pass"),
+        ({"checkpoint": tmp_path / "c"}, "a checkpoint cannot bring back rows of standard input"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            select("-", 5, **options)
+    with pytest.raises(ParameterError, match=r"n_prototypes='1%' is a share of rows whose number standard input"):
+        select("-", "1%")
+
+
+# -- options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_prototypes": 0}, 'n_prototypes must be a whole number of at least 1, or a share .* such as "1%"; got 0'),
+        ({"n_prototypes": "0%"}, "got '0%'"),
+        ({"n_prototypes": "150%"}, "got '150%'"),
+        ({"n_prototypes": "many%"}, "got 'many%'"),
+        ({"method": "dash"}, "method must be one of basic, .*; the batch methods are in Python: ProtoDash"),
+        ({"scale": "log"}, "scale must be one of standard, minmax, none, got 'log'"),
+        ({"bad_rows": "fix"}, "bad_rows must be one of error, skip"),
+        ({"kernel": "rbf"}, "kernel must be one of cosine, gaussian"),
+        ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),
+        ({"kernel": Gaussian(1.0), "width": 2.0}, "width=2.0 is for a kernel given by name"),
+        ({"width": -1.0}, "width must be a positive number"),
+        ({"passes": 2, "method": "stream"}, 'passes=2 needs method="swap"'),
+        ({"sample": 0}, "sample must be a whole number of at least 1"),
+        ({"exclude": 3}, "exclude must be a name or a list of names, got 3"),
+        ({"resume": True}, "resume needs the checkpoint to go on from"),
+        ({"checkpoint": "c", "every": 0}, "every must be a whole number of at least 1"),
+    ],
+)
+def test_wrong_options_are_said_before_anything_is_read(options, words):
+    with pytest.raises(ParameterError, match=words):
+        select("no such file.csv", **{"n_prototypes": 5, **options})
+
+
+def test_it_is_part_of_the_library():
+    assert protosieve.select is select
+
+
+def test_blocks_have_one_size_for_so_many_columns():
+    assert [rows_per_block(width) for width in (1, 64, 65, 384, 10**6)] == [16384, 16384, 8192, 2048, 512]
+
+
+def test_progress_is_told_of_every_block(tmp_path):
+    np.save(tmp_path / "x.npy", numbers(40_000))
+    ticks = []
+    select(tmp_path / "x.npy", 10, exact_weights=True, progress=ticks.append)
+    assert [tick.label for tick in ticks] == ["survey"] * 3 + ["select"] * 3 + ["weigh"] * 3
+    assert [tick.rows for tick in ticks[:3]] == [16384, 32768, 40_000]
+    assert all(tick.phases == 3 for tick in ticks)
+    assert ticks[2].bytes_read == ticks[2].bytes_in_all
+    assert 0 < ticks[5].residual < 1
+    assert ticks[5].exchanged > 0
+
+
+def test_a_survey_is_a_sample_encoded(tmp_path):
+    X = numbers(3000)
+    np.save(tmp_path / "x.npy", X)
+    found = survey(tmp_path / "x.npy", sample=100)
+    assert found.n_rows == 3000
+    everything = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    assert all(np.abs(everything - row).sum(axis=1).min() < 1e-4 for row in found.rows)
+    assert len(found.rows) == 100
+
+
+def test_it_works_in_a_thread(tmp_path):
+    np.save(tmp_path / "x.npy", numbers())
+    found = []
+    thread = threading.Thread(target=lambda: found.append(select(tmp_path / "x.npy", 5)))
+    thread.start()
+    thread.join()
+    assert len(found[0]) == 5
