@@ -10,7 +10,7 @@ import pexpect
 import pyte
 
 COMMAND = [sys.executable, "-m", "protosieve"]
-_PATIENCE = 60  # seconds, on a busy machine
+_PATIENCE = 30  # seconds, on a busy machine
 _LEFT_OUT = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PROTOSIEVE_TRACEBACK")
 
 
@@ -52,7 +52,7 @@ class Terminal:
         end = time.monotonic() + _PATIENCE
         while text not in self.screen:
             assert time.monotonic() < end, f"{text!r} did not come:\n{self.screen}"
-            assert self._read(), f"{text!r} did not come before the end:\n{self.screen}"
+            assert self._read(1), f"{text!r} did not come before the end:\n{self.screen}"
 
     def finish(self) -> int:
         """Until the process is over; its exit code."""
@@ -70,10 +70,12 @@ class Terminal:
     def cursor_is_there(self) -> bool:
         return not self._screen.cursor.hidden
 
-    def _read(self) -> bool:
-        """Small bites, so that what is shown for a moment is seen."""
+    def _read(self, patience: float = _PATIENCE) -> bool:
+        """Small bites, so that what is shown for a moment is seen; false at the end."""
         try:
-            data = self.process.read_nonblocking(512, timeout=_PATIENCE)
+            data = self.process.read_nonblocking(512, timeout=patience)
+        except pexpect.TIMEOUT:
+            return True
         except pexpect.EOF:
             return False
         self.raw += data
