@@ -62,11 +62,11 @@ def test_numbers_may_stay_as_they_are():
 
 
 @pytest.mark.parametrize("offset", [1e9, 1e12])
-@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("block", [1, 7, 5000])
 def test_a_large_offset_does_not_hide_the_spread(offset, block):
-    X = np.round(numbers(1000, 70) * 2**10) / 2**10 + offset  # wider than the groups that are computed at once
+    X = np.round(numbers(5000, 70) * 2**10) / 2**10 + offset  # more than is looked at together
     survey, _ = survey_of(table_of(X), block)
-    np.testing.assert_allclose(survey.moments.deviation, (X - offset).std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(survey.moments.deviation, (X - offset).std(axis=0), rtol=1e-11)
     np.testing.assert_allclose(survey.moments.mean - offset, (X - offset).mean(axis=0), rtol=0, atol=offset * 2**-53)
 
 

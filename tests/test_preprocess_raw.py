@@ -182,7 +182,8 @@ def column(values, kind, **words):
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()])
 def test_numbers_of_any_type_are_numbers(kind):
-    raw, _ = column([1, None, 3], kind)
+    one, three = kind.to_pandas_dtype()(1), kind.to_pandas_dtype()(3)
+    raw, _ = column([one, None, three], kind)
     np.testing.assert_array_equal(raw[:, 0], [1, np.nan, 3])
     assert raw.dtype == (np.float32 if kind in (pa.float16(), pa.float32()) else np.float64)
 
@@ -234,6 +235,18 @@ def test_dates_as_text_may_have_zones_and_blanks(text):
     days = [(dt.datetime(year, 1, 1) - EPOCH).total_seconds() for year in (1500, 2500)]
     expected = (dt.datetime(2024, 2, 29, 12) - EPOCH).total_seconds()
     np.testing.assert_array_equal(raw[:, 0], [expected, days[0], np.nan, days[1]])
+
+
+def test_a_long_fraction_does_not_keep_others_from_being_old_or_far():
+    layout = Layout.of(pa.schema([("c", pa.timestamp("us"))]))
+    cells = ["2024-02-29T12:00:00.123456789", "1500-01-01", "2500-01-01T00:00:00Z", "1500-01-01T00:00:00.123456789"]
+    raw, problems = layout.raw(pa.table({"c": cells}), grow=True)
+    expected = [
+        (moment - EPOCH).total_seconds() for moment in map(dt.datetime, (2024, 1500, 2500), (2, 1, 1), (29, 1, 1))
+    ]
+    expected[0] += 12 * 3600 + 0.123456789
+    np.testing.assert_allclose(raw[:3, 0], expected, rtol=1e-16)
+    assert problems == [(3, "column 'c' holds '1500-01-01T00:00:00.123456789', not a date")]
 
 
 @pytest.mark.parametrize(
@@ -311,8 +324,9 @@ def test_text_that_is_not_utf8_is_a_category_like_any_other():
     layout = Layout.of(pa.schema([("c", pa.string())]))
     assert layout.raw(pa.table({"c": cells}), grow=True)[0][:, 0].tolist() == [0, 1, 0]
     assert layout.items[0].values == ["caf\\xe9", "tea"]
-    number = Layout.of(pa.schema([("c", pa.float64())]))
-    assert number.raw(pa.table({"c": cells}), grow=True)[1][0] == (0, r"column 'c' holds 'caf\\xe9', not a number")
+    for kind, word in [(pa.float64(), "a number"), (pa.date32(), "a date")]:
+        problems = Layout.of(pa.schema([("c", kind)])).raw(pa.table({"c": cells}), grow=True)[1]
+        assert problems[0] == (0, rf"column 'c' holds 'caf\\xe9', not {word}")
 
 
 def test_more_than_ten_thousand_categories_are_an_error():
@@ -361,6 +375,11 @@ def problem_of(cells, kind, **words):
         (pa.array(["2020-01-01", "soon", None]), pa.date32(), "column 'c' holds 'soon', not a date"),
         (pa.array([None, 5, None]), pa.date32(), "column 'c' holds int64, not a date"),
         (pa.array([None, [1], None]), pa.string(), "column 'c' holds list<item: int64>, not a category"),
+        (
+            pa.array([None, (1, 2, 3), None], pa.month_day_nano_interval()),
+            pa.string(),
+            "column 'c' holds month_day_nano_interval, not a category",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_used_says_why(cells, kind, problem):
@@ -382,7 +401,8 @@ def test_a_number_too_large_for_a_float32_matrix_is_a_problem():
         (pa.array([[1.0, 2], [], [3, 4]]), "column 'c' is an empty list"),
         (pa.array([[1.0, 2], [3, None], [3, 4]]), "column 'c[1]' is null"),
         (pa.array([[1.0, 2], [np.nan, 0], [3, 4]]), "column 'c[0]' is NaN"),
-        (pa.array([[1.0, 2], [0, np.inf], [3, 4]], pa.large_list(pa.float16())), "column 'c[1]' is infinite"),
+        (pa.array(list(np.float16([[1, 2], [0, np.inf], [3, 4]])), pa.large_list(pa.float16())),
+         "column 'c[1]' is infinite"),
         (pa.array([[1, 2], None, [3, 4]], pa.list_(pa.float32(), 2)), "column 'c' is null"),
         (pa.array([[1, 2], [3], [3, 4]]), "column 'c' has 1 values here and 2 in the first row"),
     ],

@@ -12,7 +12,7 @@ import pyarrow as pa
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import InputError
-from protosieve.preprocess._cells import is_number, is_text, seconds, text_of
+from protosieve.preprocess._cells import is_number, is_text, is_time, seconds, text_of
 from protosieve.preprocess._columns import Column, Problems
 
 __all__ = ["MAX_DISTINCT", "MISSING", "UNKNOWN", "CategoryColumn"]
@@ -93,7 +93,7 @@ class CategoryColumn(Column):
 
 
 def _can_name(kind: pa.DataType) -> bool:
-    plain = pa.types.is_temporal(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
+    plain = is_time(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
     return bool(is_text(kind) or is_number(kind) or plain)
 
 
@@ -108,7 +108,7 @@ def _spelt(values: pa.Array, typed: bool) -> Sequence[str]:
         return [_tidy(str(text)) for text in values.cast(pa.string()).to_pylist()]
     if pa.types.is_duration(kind):
         return [_spelt_float(value) for value in seconds(values)[0]]
-    if pa.types.is_temporal(kind):
+    if is_time(kind):
         return _spelt_times(values)
     return list(values.cast(pa.string()).to_pylist())
 

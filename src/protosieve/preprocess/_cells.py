@@ -14,7 +14,10 @@ import pyarrow.compute as pc
 
 from protosieve._typing import Array, Float64
 
-__all__ = ["Reader", "is_list", "is_number", "is_text", "numbers", "scattered", "seconds", "shown", "text_of", "whole"]
+__all__ = [
+    "Reader", "is_list", "is_number", "is_text", "is_time", "numbers", "scattered", "seconds", "shown", "text_of",
+    "whole",
+]  # fmt: skip
 
 Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
 
@@ -48,6 +51,11 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+def is_time(kind: pa.DataType) -> bool:
+    """Dates, timestamps, times and durations; not intervals of months, which have no length."""
+    return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+
+
 def scattered(cells: pa.Array, read: Reader) -> tuple[Array, Array | None, list[int]]:
     """All cells read: values, with 0 for nulls and failures; where the nulls are, if there are any; the failures."""
     if not cells.null_count:
@@ -71,7 +79,7 @@ def numbers(cells: pa.Array) -> tuple[Array, list[int]]:
 
 def seconds(cells: pa.Array) -> tuple[Array, list[int]]:
     """Cells without nulls as seconds: since 1970 in UTC, since midnight, or of a duration; no zone means UTC."""
-    if pa.types.is_temporal(cells.type) and not pa.types.is_interval(cells.type):
+    if is_time(cells.type):
         return _from_ticks(cells), []
     return _parsed(cells, _DATES)
 
@@ -106,19 +114,36 @@ def _to_number(cells: pa.Array) -> Float64:
 
 
 def _to_date(unit: str, zone: str | None) -> Callable[[Any], Float64]:
-    return lambda cells: _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+    def cast(cells: pa.Array) -> Float64:
+        if unit == "ns":
+            _check_years(cells)
+        return _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+
+    return cast
 
 
-# Nanoseconds reach from 1677 to 2262, microseconds further; with "UTC" Arrow wants an offset, without it refuses one.
-_DATES = [_to_date(unit, zone) for unit in ("ns", "us") for zone in (None, "UTC")]
+def _check_years(cells: pa.Array) -> None:
+    """Nanoseconds reach from 1677 to 2262; beyond, older versions of Arrow wrap around without a word."""
+    years = pc.utf8_slice_codeunits(cells, 0, 4)
+    if pc.any(pc.or_(pc.less(years, "1678"), pc.greater(years, "2261"))).as_py():
+        raise pa.ArrowInvalid("a year beyond nanoseconds")
+
+
+# Microseconds take every year, nanoseconds a longer fraction; with "UTC" Arrow wants an offset, without it refuses one.
+_DATES = [_to_date(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
 
 
 def _parsed(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
-    """Text read by the first cast that takes all of it; where none does, cells are sought out one by one."""
+    """Text read by the first cast that takes all of it; where none does, the cells at fault are sought out."""
     if not is_text(cells.type):
         return np.zeros(len(cells)), list(range(len(cells)))
     found = _first(cells, casts)
-    return (found, []) if found is not None else _bisected(pc.ascii_trim_whitespace(cells), casts)
+    if found is not None:
+        return found, []
+    distinct = pc.ascii_trim_whitespace(cells).dictionary_encode()  # often a file's own word for null, many times
+    values, failed = _bisected(distinct.dictionary, casts)
+    places = distinct.indices.to_numpy(zero_copy_only=False)
+    return values[places], np.flatnonzero(np.isin(places, failed)).tolist()
 
 
 def _first(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> Float64 | None:

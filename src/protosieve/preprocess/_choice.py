@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._cells import is_list, is_number, is_text
+from protosieve.preprocess._cells import is_list, is_number, is_text, is_time
 from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
 from protosieve.preprocess._lists import EmbeddingColumn, MatrixColumn
 from protosieve.preprocess._words import listing, meant
@@ -76,7 +76,7 @@ def _column(field: pa.Field, words: Words) -> Column | str:
         return CategoryColumn(name)
     if is_number(kind):
         return NumberColumn(name)
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+    if is_time(kind):
         return DateColumn(name)
     return "without any value" if pa.types.is_null(kind) else f"{kind}, neither numbers nor text"
 
@@ -99,8 +99,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _can_be_category(kind: pa.DataType) -> bool:
-    times = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
-    return bool(is_number(kind) or is_text(kind) or pa.types.is_dictionary(kind) or pa.types.is_null(kind) or times)
+    named = is_text(kind) or pa.types.is_dictionary(kind) or pa.types.is_null(kind)
+    return bool(named or is_number(kind) or is_time(kind))
 
 
 def _check_words(schema: pa.Schema, words: Words) -> None:

@@ -10,7 +10,7 @@ from protosieve._typing import Array, Float64
 
 __all__ = ["Moments"]
 
-_GROUP = 64  # columns at a time: the float64 copies of a wide block stay small
+_CELLS = 1 << 17  # looked at together: float64 copies that stay in the cache
 
 
 @storable
@@ -42,29 +42,28 @@ class Moments:
 
     def update(self, rows: Array) -> None:
         """Take in some more rows: O(rows x columns)."""
-        for start in range(0, rows.shape[1], _GROUP):
-            group = slice(start, start + _GROUP)
-            with np.errstate(all="ignore"):  # a spread beyond float64 is infinite, and refused when it is used
-                self._see(group, np.array(rows[:, group], np.float64, order="C"))
+        stretch = max(1, _CELLS // max(rows.shape[1], 1))
+        with np.errstate(all="ignore"):  # a spread beyond float64 is infinite, and refused when it is used
+            for start in range(0, len(rows), stretch):
+                self._see(np.array(rows[start : start + stretch], np.float64, order="C"))
 
-    def _see(self, group: slice, rows: Float64) -> None:
+    def _see(self, rows: Float64) -> None:
         valid = ~np.isnan(rows)
         count = valid.sum(axis=0)
         low = np.fmin.reduce(rows, axis=0, initial=np.inf)
         high = np.fmax.reduce(rows, axis=0, initial=-np.inf)
-        first = (self.count[group] == 0) & (count > 0)
-        self.origin[group][first] = (low / 2 + high / 2)[first]
-        self._merge(group, count, *_moments(rows - self.origin[group], valid, count))
-        self.low[group] = np.minimum(self.low[group], low)
-        self.high[group] = np.maximum(self.high[group], high)
+        first = (self.count == 0) & (count > 0)
+        self.origin[first] = (low / 2 + high / 2)[first]
+        self._merge(count, *_moments(rows - self.origin, valid, count))
+        self.low = np.minimum(self.low, low)
+        self.high = np.maximum(self.high, high)
 
-    def _merge(self, group: slice, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
-        before = self.count[group]
-        share = count / np.maximum(before + count, 1)
-        apart = drift - self.drift[group]
-        self.drift[group] += apart * share
-        self.m2[group] += np.where(before > 0, m2 + apart * apart * before * share, m2)
-        self.count[group] += count
+    def _merge(self, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
+        share = count / np.maximum(self.count + count, 1)
+        apart = drift - self.drift
+        self.drift += apart * share
+        self.m2 += np.where(self.count > 0, m2 + apart * apart * self.count * share, m2)
+        self.count += count
 
     @property
     def mean(self) -> Float64:
