@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+GUIDE = (ROOT / "docs" / "command-line.md").read_text()
 
 
 def test_the_first_example_runs(capsys):
@@ -29,14 +30,21 @@ def test_the_demo_runs():
     run = subprocess.run([sys.executable, "-m", "protosieve", "demo"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert "look most like a prototype of their own kind" in run.stdout
+    for page in (README, GUIDE):
+        for line in re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1).splitlines():
+            assert line in ("", " ...") or line in run.stdout
 
 
 def test_every_command_it_prints_is_understood(monkeypatch):
     from protosieve.cli import _app
 
     monkeypatch.setattr(_app, "_later", lambda module, given: module)
-    pages = [README, (ROOT / "docs" / "command-line.md").read_text()]
-    lines = [line for page in pages for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line
+        for page in (README, GUIDE)
+        for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
     commands = [part for line in lines for part in re.split(r"[|;]", line.split(" # ")[0]) if "protosieve " in part]
     assert len(commands) > 10
     for command in commands:
