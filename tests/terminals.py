@@ -56,9 +56,12 @@ class Terminal:
 
     def finish(self) -> int:
         """Until the process is over; its exit code."""
-        while self._read():
-            pass
-        self.process.close()
+        end = time.monotonic() + _PATIENCE
+        try:
+            while self._read(1):
+                assert time.monotonic() < end, f"it did not end:\n{self.screen}"
+        finally:
+            self.process.close()  # hangs up on whatever is left
         status = self.process.exitstatus
         return 128 + self.process.signalstatus if status is None else status
 
