@@ -123,7 +123,8 @@ def _distinct(schema: pa.Schema, name: str) -> pa.Schema:
 
 
 def _check_known(names: list[str], known: list[str], file: str) -> None:
-    missing = [name for name in names if name not in known]
+    there = set(known)
+    missing = [name for name in names if name not in there]
     if missing:
         raise InputError(
             f"{file}: has no column {missing[0]!r}; its columns are {', '.join(map(repr, known[:20]))}"

@@ -25,7 +25,7 @@ def guessed(cells: pa.ChunkedArray) -> pa.DataType:
     found = cells.drop_null()
     if not len(found):
         return pa.null()
-    trimmed = pc.utf8_trim_whitespace(found)
+    trimmed = pc.ascii_trim_whitespace(found)
     if _casts(trimmed, pa.float64()) or _mostly_numbers(trimmed):
         return pa.float64()
     if pc.all(pc.is_in(pc.utf8_lower(trimmed), pa.array(["true", "false"]))).as_py():

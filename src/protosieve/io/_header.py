@@ -47,12 +47,13 @@ def _check(names: list[str], separator: str, file: str) -> None:
         raise InputError(
             f"{file}: the first line looks like data ({', '.join(names[:5])}); a header line with names is needed"
         )
+    first: dict[str, int] = {}
     for position, name in enumerate(names):
         if not name.strip():
             raise InputError(f"{file}: column {position + 1} of the header has no name; give it one")
-        if name in names[:position]:
+        if first.setdefault(name, position) != position:
             raise InputError(
-                f"{file}: columns {names.index(name) + 1} and {position + 1} are both called {name!r}; "
+                f"{file}: columns {first[name] + 1} and {position + 1} are both called {name!r}; "
                 "give each column its own name"
             )
 

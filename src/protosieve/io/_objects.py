@@ -62,7 +62,7 @@ def _is_plain(lines: list[bytes], data: bytes) -> bool:
     return (
         all(line[0] == 0x7B and line[-1] == 0x7D for line in lines)  # { and }
         and _is_text(data)
-        and not _NOT_JSON.search(data)
+        and not ((b"NaN" in data or b"Inf" in data) and _NOT_JSON.search(data))  # the pattern is slow, the words rare
         and all(line.count(b"[") + line.count(b"{") < _NESTED for line in lines if len(line) > _NESTED)
     )
 
@@ -94,9 +94,9 @@ def _without_numbers(known: pa.Schema) -> pa.Schema:
 
 def _arranged(found: pa.Table, known: pa.Schema) -> pa.Table | None:
     """The columns of ``known`` and no others; ``None`` where Arrow took text for dates."""
-    columns = []
+    there, columns = set(found.column_names), []
     for field in known:
-        column = found[field.name] if field.name in found.column_names else pa.nulls(found.num_rows, field.type)
+        column = found[field.name] if field.name in there else pa.nulls(found.num_rows, field.type)
         if as_read(column.type) != column.type:
             return None
         columns.append(column)
@@ -130,6 +130,8 @@ def _object(line: bytes) -> dict[str, Any]:
         raise _UnusableError("holds half of a surrogate pair, which is no character") from error
     except RecursionError as error:
         raise _UnusableError("is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise _UnusableError(f"is not JSON ({error.msg}, character {error.pos})") from error
     except ValueError as error:
         raise _UnusableError(f"is not JSON ({error})") from error
     if not isinstance(value, dict):

@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 
 from protosieve._atomic import replacing
 from protosieve.errors import OutputError
+from protosieve.io._file import explain
 from protosieve.io._plain import as_json, as_numpy, as_values
 
 __all__ = ["check_output", "write_table"]
@@ -36,7 +37,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[
         _print(_json_lines(table, provenance))
         return
     check_output(target)
-    data = _WRITERS[_ending(target)](table, provenance)
+    data = _encoded(table, target, provenance)
     try:
         with replacing(target) as stream:
             stream.write(data)
@@ -63,6 +64,13 @@ def check_output(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
+
+
+def _encoded(table: pa.Table, target: str, provenance: dict[str, Any]) -> bytes:
+    try:
+        return _WRITERS[_ending(target)](table, provenance)
+    except pa.ArrowException as error:  # a type that the format does not know
+        raise OutputError(f"{target}: cannot hold this result: {explain(error)}; choose another format") from error
 
 
 def _ending(path: str) -> str:

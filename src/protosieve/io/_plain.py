@@ -101,8 +101,10 @@ def _short(cells: Any) -> list[Any]:
 
 
 def _dates(cells: Any) -> list[Any]:
-    spelt = pc.replace_substring(cells.cast(pa.string()), " ", "T", max_replacements=1)
-    return list(pc.replace_substring_regex(spelt, r"([+-]\d\d)(\d\d)$", r"\1:\2").to_pylist())
+    """With a zone as UTC: to spell local time, Arrow would need the machine's table of zones to know it."""
+    spelt = cells.view(pa.timestamp(cells.type.unit)).cast(pa.string())
+    spelt = pc.replace_substring(spelt, " ", "T", max_replacements=1)
+    return [day if day is None or cells.type.tz is None else day + "Z" for day in spelt.to_pylist()]
 
 
 def _per_second(kind: pa.DataType) -> float:

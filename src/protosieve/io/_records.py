@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["NULLS", "Records"]
 
 NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
-_BLOCK = 1 << 22  # bytes parsed at once, and therefore the longest row
+_BLOCK = 1 << 20  # bytes parsed at once, and therefore the longest row; pyarrow reads 32 of them ahead
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 

@@ -32,10 +32,11 @@ def check_schemas(sources: Sequence[Source]) -> pa.Schema:
 
 def _check_names(file: str, schema: pa.Schema, first: str, names: list[str]) -> None:
     remedy = "give files of the same columns, or mend the name"
-    missing = [name for name in names if name not in schema.names]
+    there, wanted = set(schema.names), set(names)
+    missing = [name for name in names if name not in there]
     if missing:
         raise InputError(f"{file}: has no column {missing[0]!r}, which {first} has; {remedy}")
-    extra = [name for name in schema.names if name not in names]
+    extra = [name for name in schema.names if name not in wanted]
     if extra:
         raise InputError(f"{file}: has a column {extra[0]!r}, which {first} has not; {remedy}")
 

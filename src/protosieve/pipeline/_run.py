@@ -72,7 +72,6 @@ class Run:
     files: list[dict[str, Any]]  # what the inputs were like when it began
     target_files: list[dict[str, Any]]
     seed: int
-    layout: Layout
     survey: Survey
     phase: int = 0
     begun: bool = False  # whether that phase has
@@ -92,6 +91,10 @@ class Run:
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
         self.layout = self.survey.layout  # one again, after they were read from a file as two: it still may grow
+
+    @property
+    def layout(self) -> Layout:
+        return self.survey.layout
 
     @property
     def selector(self) -> StreamSelector:

@@ -339,7 +339,6 @@ def _fresh(options: Options, inputs: list[Source], target: list[Source]) -> Run:
         files=[_known(source) for source in inputs],
         target_files=[_known(source) for source in target],
         seed=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
-        layout=layout,
         survey=Survey.of(layout),
     )
 
