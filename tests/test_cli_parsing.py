@@ -3,11 +3,9 @@
 import inspect
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import typer
 
 import protosieve
 from protosieve.cli import _app, _options
@@ -148,10 +146,3 @@ def test_names_of_the_package_are_found_when_they_are_used():
     assert protosieve.kernels.Gaussian(1.0).width == 1.0
     with pytest.raises(AttributeError, match="module 'protosieve' has no attribute 'selekt'"):
         protosieve.selekt  # noqa: B018
-
-
-def test_typer_is_only_asked_to_parse():
-    """Its own handling of interrupts and pipes would lose what we have to say; see `protosieve.cli._main`."""
-    assert find_spec("typer") is not None
-    assert issubclass(typer.BadParameter, typer.BadParameter.__mro__[2])
-    assert "ClickException" in typer.BadParameter.__mro__[2].__name__

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("termios")
 
-from terminals import COMMAND, Terminal, environment, protosieve, run
+from terminals import COMMAND, Terminal, protosieve, run
 
 COLOUR = re.compile(rb"\x1b\[[\d;]*3[0-9]")
 
@@ -179,8 +179,3 @@ def test_tab_completes_commands_options_values_and_files(folder):
     bash.process.sendcontrol("c")
     bash.process.send("exit\n")
     bash.finish()
-
-
-def test_the_environment_of_these_tests_is_plain():
-    assert "NO_COLOR" not in environment()
-    assert environment(NO_COLOR="1")["NO_COLOR"] == "1"

@@ -90,7 +90,6 @@ class Run:
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
-        self.layout = self.survey.layout  # one again, after they were read from a file as two: it still may grow
 
     @property
     def layout(self) -> Layout:
