@@ -10,8 +10,8 @@ endif
 
 .PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-peers clean
 
-demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits and look at them
-	$(RUN) examples/digits.py
+demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
+	$(RUN) -m protosieve demo
 
 test: lint types contracts unit  ## Everything that must be green
 

@@ -1,12 +1,14 @@
 """What the README prints works as printed."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+GUIDE = (ROOT / "docs" / "command-line.md").read_text()
 
 
 def test_the_first_example_runs(capsys):
@@ -23,6 +25,29 @@ def test_every_link_leads_somewhere():
 
 
 def test_the_demo_runs():
-    run = subprocess.run([sys.executable, ROOT / "examples" / "digits.py"], capture_output=True, text=True)
+    """And so does what `make demo` runs."""
+    assert "$(RUN) -m protosieve demo" in (ROOT / "Makefile").read_text()
+    run = subprocess.run([sys.executable, "-m", "protosieve", "demo"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert "look most like a prototype of their own kind" in run.stdout
+    for page in (README, GUIDE):
+        for line in re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1).splitlines():
+            assert line in ("", " ...") or line in run.stdout
+
+
+def test_every_command_it_prints_is_understood(monkeypatch):
+    from protosieve.cli import _app
+
+    monkeypatch.setattr(_app, "_later", lambda module, given: module)
+    lines = [
+        line
+        for page in (README, GUIDE)
+        for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    commands = [part for line in lines for part in re.split(r"[|;]", line.split(" # ")[0]) if "protosieve " in part]
+    assert len(commands) > 10
+    for command in commands:
+        words = shlex.split(re.sub(r"[<>] *\S+", "", command[command.index("protosieve ") :]))
+        if words[1:2] in (["select"], ["compare"], ["demo"]) and "--help" not in words:
+            assert _app.app(words[1:], standalone_mode=False) == f"_{words[1]}", command

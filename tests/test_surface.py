@@ -12,7 +12,7 @@ SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "OutputError", "ParameterError",
         "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes",
-        "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load",
+        "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.kernels": [

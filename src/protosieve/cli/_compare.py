@@ -8,6 +8,7 @@ from protosieve._compare import Comparison, compare
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
+from protosieve.cli._words import rounded
 from protosieve.pipeline import survey
 from protosieve.pipeline._options import kernel_of
 
@@ -43,7 +44,7 @@ def perform(given: dict[str, Any]) -> Comparison:
 
 def _show(table: Comparison, encoding: list[str]) -> None:
     out = console(sys.stdout)
-    for line in [*encoding, table.title, ""]:
+    for line in [*encoding, rounded(table.title), ""]:
         out.print(line)
     columns = [Column(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in _ORDER]
     draw(columns, out)

@@ -10,7 +10,7 @@ import typer
 
 from protosieve.cli._app import app
 from protosieve.cli._terminal import complain
-from protosieve.cli._words import in_flags
+from protosieve.cli._words import begun_with_flag, in_flags
 from protosieve.errors import ParameterError, ProtosieveError
 
 __all__ = ["run"]
@@ -52,7 +52,7 @@ def _story(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ParameterError):
         return in_flags(str(error)), 2
     if isinstance(error, ProtosieveError):
-        return str(error), 2
+        return begun_with_flag(str(error)), 2
     if isinstance(error, KeyboardInterrupt):  # `Stopped` knows its signal; importing it here could take a second
         return str(error) or "interrupted; nothing was written", 128 + getattr(error, "number", signal.SIGINT)
     if isinstance(error, MemoryError):

@@ -1,6 +1,7 @@
 """The options of the commands, each stated once: flags, help, panel, and how its value is completed.
 
-An option's Python name, in the commands of `_app`, is the argument of `protosieve.select` it stands for.
+An option's Python name, in the commands of `_app`, is the argument of `protosieve.select` it stands for. Numbers are
+text here: `_values` makes them numbers, and what is none is refused by `select`, in one voice.
 """
 
 from collections.abc import Callable
@@ -100,7 +101,7 @@ Method: TypeAlias = Annotated[
                  help=f"How rows are chosen: {', '.join(METHODS)}."),
 ]  # fmt: skip
 Passes: TypeAlias = Annotated[
-    int,
+    str,
     typer.Option("--passes", metavar="N", rich_help_panel=_CHOICE,
                  help="How often swap looks at the rows; a second look helps where they come in an unlucky order."),
 ]  # fmt: skip
@@ -156,7 +157,7 @@ Scale: TypeAlias = Annotated[
                  help=f"What becomes of columns of numbers: {', '.join(SCALES)}."),
 ]  # fmt: skip
 MaxCategories: TypeAlias = Annotated[
-    int,
+    str,
     typer.Option("--max-categories", metavar="N", rich_help_panel=_COLUMNS,
                  help="Values of a column of names that are told apart; the rest count as one."),
 ]  # fmt: skip
@@ -172,7 +173,7 @@ Width: TypeAlias = Annotated[
                  help="How far likeness reaches (gaussian, laplacian); by default the median distance between rows."),
 ]  # fmt: skip
 Sample: TypeAlias = Annotated[
-    int,
+    str,
     typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL,
                  help="Random rows that stand for all in judging how alike two sets of rows are."),
 ]  # fmt: skip
@@ -200,7 +201,7 @@ Checkpoint: TypeAlias = Annotated[
                  help="Store the run here now and then, and when it is interrupted; removed when it is done."),
 ]  # fmt: skip
 Every: TypeAlias = Annotated[
-    int,
+    str,
     typer.Option("--every", metavar="ROWS", rich_help_panel=_LONG, help="Rows between two checkpoints."),
 ]
 Resume: TypeAlias = Annotated[

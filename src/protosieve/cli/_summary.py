@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from protosieve._prototypes import Prototypes
 from protosieve.cli._table import Column, draw
-from protosieve.cli._words import one_line
+from protosieve.cli._words import one_line, rounded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,18 +39,13 @@ def _made(result: Prototypes) -> list[str]:
     run = result.provenance or {}
     files = run["files"]
     where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
-    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {_kernel(result)}"]
+    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {rounded(repr(result.kernel))}"]
     lines += [f"  {line}" for line in result.encoding.describe()]
     left_out = run["rows_left_out"]
     if left_out["count"]:
         lines += [f"  {_rows(left_out['count'])} left out:", *(f"    {line}" for line in left_out["first"])]
         lines += ["    ..."] if left_out["count"] > len(left_out["first"]) else []
     return [line.rstrip() and _indented(line) for line in lines]
-
-
-def _kernel(result: Prototypes) -> str:
-    """With as many digits of its width as anybody reads."""
-    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda number: f"{float(number[0]):.4g}", repr(result.kernel))
 
 
 def _indented(line: str) -> str:
@@ -107,9 +102,12 @@ def _worth(result: Prototypes) -> list[str]:
     """The residual in plain words, beside that of random rows."""
     sample = result.certificate.sample
     by = "" if sample is None else f", judged by a sample of {sample:,} rows"
+    allowed = min(result.parameters["n_prototypes"], result.n_seen)
     lines = [f"The {_prototypes(len(result))} carry {_percent(result.residual)} of what the kernel sees{by}."]
+    if len(result) < allowed:
+        lines.append(f"{allowed:,} were allowed; the method found no use for more.")
     random = (result.provenance or {}).get("residual_of_random_rows")
-    return lines if random is None else [*lines, _random(len(result), random, result.residual)]
+    return lines if random is None else [*lines, _random(allowed, random, result.residual)]
 
 
 def _percent(residual: float) -> str:
@@ -124,7 +122,7 @@ def _percent(residual: float) -> str:
     return f"{100 * (1 - residual):.{digits}f} %"
 
 
-def _random(kept: int, random: float, residual: float) -> str:
+def _random(rows: int, random: float, residual: float) -> str:
     """Beside as many rows of nobody's choice.
 
     >>> _random(500, 0.034, 0.01)
@@ -132,7 +130,7 @@ def _random(kept: int, random: float, residual: float) -> str:
     >>> _random(500, 0.005, 0.01)
     '500 random rows with the best weights would leave 0.50 times as much: try another --width, or --passes 2.'
     """
-    who = f"{kept:,} random row{'s' * (kept != 1)} with the best weights would leave"
+    who = f"{rows:,} random row{'s' * (rows != 1)} with the best weights would leave"
     if residual <= 1e-12:
         return f"{who} {'nothing either' if random <= 1e-12 else f'{100 * random:.2g} %'}."
     times = random / residual

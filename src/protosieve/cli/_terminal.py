@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from protosieve.cli._words import one_line
+from protosieve.cli._words import in_flags, one_line, rounded
 from protosieve.errors import ProtosieveWarning
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def notes(quiet: bool) -> Iterator[None]:
         warnings.simplefilter("ignore")
         if not quiet:
             warnings.simplefilter("always", ProtosieveWarning)
-        warnings.showwarning = lambda message, *_, **__: note(str(message))
+        warnings.showwarning = lambda message, *_, **__: note(rounded(in_flags(str(message))))
         yield
 
 

@@ -53,7 +53,7 @@ def _files(given: list[str] | None) -> list[str] | None:
 
 
 _VALUES: dict[str, Callable[[Any], Any]] = {
-    "n_prototypes": _count,
+    **dict.fromkeys(("n_prototypes", "passes", "max_categories", "sample", "every"), _count),
     "random_state": _seed,
     "width": _width,
     "target": _files,

@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["in_flags", "one_line"]
+__all__ = ["begun_with_flag", "in_flags", "one_line", "rounded"]
 
 _FLAGS = {"n_prototypes": "-m", "random_state": "--seed"}  # where the two differ in more than dashes
 _OTHERS = (
@@ -12,15 +12,19 @@ _OTHERS = (
 )  # fmt: skip
 _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 
-# "sample" and "width" are words, too: they are arguments at the start of a message, after its owner's name
-# ("compare: ") or before an equals sign. A name with an underscore is one anywhere.
-_RULE = re.compile(rf"^(?:\w+: )?({'|'.join(_FLAG)})(?= (?:must|needs)\b)")
-_VALUE = re.compile(rf"""\b({"|".join(_FLAG)})=(?:True\b|(?:"([^"\s]*)"|'([^'\s]*)'|([^\s;,]+)))""")
+# "sample" and "width" are words, too: they are arguments where a message begins with them, perhaps after its owner's
+# name ("compare: "), and before an equals sign, unless a bracket says whose they are: Gaussian(width=1.0). A name with
+# an underscore is one anywhere.
+_START = re.compile(
+    rf"^(?:\w+: )?({'|'.join(_FLAG)})(?:\[\d+\])?(?= must\b| needs\b| is \S+, which|: there is no column|: column )"
+)
+_VALUE = re.compile(rf"""(?<![\w(])({"|".join(_FLAG)})=(?:True\b|(?:"([^"\s]*)"|'([^'\s]*)'|([^\s:;,]+)))""")
 _NAME = re.compile(rf"\b({'|'.join(name for name in _FLAG if '_' in name)})\b")
+_LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
 
 
 def in_flags(message: str) -> str:
-    r"""A message about Python's arguments, about the options they are here.
+    """A message about Python's arguments, about the options they are here.
 
     >>> in_flags("compare: n_prototypes must be a whole number of at least 1, got 0")
     '-m must be a whole number of at least 1, got 0'
@@ -28,14 +32,33 @@ def in_flags(message: str) -> str:
     "--passes 2 needs --method swap; 'basic' has no use for a second look"
     >>> in_flags("exact_weights=True needs one more pass; a sample will do")
     '--exact-weights needs one more pass; a sample will do'
+    >>> in_flags("kept 9 of n_prototypes=20: to Gaussian(width=1.0) no other is of use")
+    'kept 9 of -m 20: to Gaussian(width=1.0) no other is of use'
     """
-    message = _RULE.sub(lambda found: _FLAG[found[1]], message)
-    message = _VALUE.sub(_given, message)
+    message = _VALUE.sub(_given, begun_with_flag(message))
     return _NAME.sub(lambda found: _FLAG[found[1]], message)
+
+
+def begun_with_flag(message: str) -> str:
+    """The same at the start of a message only: further on it may quote names of files and columns.
+
+    >>> begun_with_flag("features: there is no column 'bad_rows'")
+    "--features: there is no column 'bad_rows'"
+    """
+    return _START.sub(lambda found: _FLAG[found[1]], message)
 
 
 def _given(found: re.Match[str]) -> str:
     return " ".join([_FLAG[found[1]], *(value for value in found.groups()[1:] if value)])
+
+
+def rounded(text: str) -> str:
+    """With as many digits of a number as anybody reads.
+
+    >>> rounded("Gaussian(width=3.4334641593408284)")
+    'Gaussian(width=3.433)'
+    """
+    return _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.4g}", text)
 
 
 def one_line(text: str) -> str:

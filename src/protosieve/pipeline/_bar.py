@@ -20,6 +20,7 @@ _REDRAW = 0.1  # seconds
 _WINDOW = 10.0  # seconds over which speed is measured
 _NARROWEST, _WIDEST = 8, 40  # cells of the bar itself
 _BETWEEN = 2
+_ECHO = 4  # cells kept free for the ^C^C a terminal shows: on the next line they would keep this one from going
 
 
 @contextmanager
@@ -104,20 +105,18 @@ class _Line:
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.progress_bar import ProgressBar
-        from rich.table import Table
+        from rich.segment import Segment
 
         name = f"{self._tick.label} {self._tick.phase}/{self._tick.phases}"
-        room = options.max_width - len(name) - _BETWEEN
+        room = options.max_width - _ECHO - len(name) - _BETWEEN
         figures = _fitting(self._figures(), room - _NARROWEST)
-        width = min(room - _taken(figures), _WIDEST)
-        grid = Table.grid(padding=(0, _BETWEEN, 0, 0))
+        width = max(min(room - _taken(figures), _WIDEST), 1)
         # a pulse for standard input: nobody knows how much is to come
         total, done = self._tick.bytes_in_all, self._tick.bytes_read
-        shape = ProgressBar(total or None, done, width=max(width, 1), pulse=total is None)
-        for _ in range(2 + len(figures)):
-            grid.add_column(no_wrap=True)
-        grid.add_row(f"[bold]{name}[/bold]", shape, *figures)
-        yield grid
+        gap = " " * _BETWEEN
+        yield Segment(name + gap, console.get_style("bold"))
+        yield ProgressBar(total or None, done, width=width, pulse=total is None)
+        yield Segment("".join(gap + figure for figure in figures))
 
     def _figures(self) -> list[str]:
         """The most wanted first."""

@@ -47,8 +47,12 @@ class Checkpoint:
         try:
             self._write(run)
         except StateFileError as error:
-            return f"{error} The checkpoint of {self._stored} is intact: --resume goes on from there"
+            return f"{error} {self.untouched()}"
         return f"stored in {self.path}: the same command with --resume goes on"
+
+    def untouched(self) -> str:
+        """What to tell of the one before."""
+        return f"The checkpoint of {self._stored} is intact: --resume goes on from there"
 
     def remove(self) -> None:
         """The run is over."""

@@ -257,7 +257,7 @@ class _Job:
                 while self.run.phase < len(self.phases):
                     self._pass(self.phases[self.run.phase], watcher, stop)
             except Stopped as stopped:
-                stopped.tell(self._story())
+                stopped.tell(self._story(stopped.whole))
                 raise
 
     def _pass(self, phase: Phase, watcher: Watcher, stop: Stop) -> None:
@@ -297,12 +297,12 @@ class _Job:
             exchanged=None if standing is None else standing.exchanged,
         )
 
-    def _story(self) -> str:
+    def _story(self, whole: bool) -> str:
         run = self.run
         place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
         if self.store is None:
             return f"{place}; nothing was written. With --checkpoint FILE a run can go on later"
-        return f"{place}; {self.store.leave(run)}"
+        return f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
 
 
 def _begin(options: Options, store: Checkpoint | None, resume: bool) -> _Job:

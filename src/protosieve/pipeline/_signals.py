@@ -10,11 +10,16 @@ __all__ = ["Stop", "Stopped", "stops"]
 
 
 class Stopped(KeyboardInterrupt):
-    """The run was asked to stop by a signal, whose ``number`` this carries."""
+    """The run was asked to stop by a signal, whose ``number`` this carries.
 
-    def __init__(self, number: int) -> None:
+    It is ``whole`` if nothing was half done: who asks twice is not made to wait for that, and what is half done must
+    not be stored.
+    """
+
+    def __init__(self, number: int, whole: bool = True) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}")
         self.number = number
+        self.whole = whole
 
     def tell(self, story: str) -> None:
         """How far the run had come, and what became of it: the message from now on."""
@@ -44,8 +49,8 @@ class Stop:
             self._at_once = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._at_once or self._asked is not None:  # who asks twice will not wait
-            raise Stopped(number)
+        if self._at_once or self._asked is not None:
+            raise Stopped(number, whole=self._at_once)
         self._asked = number
 
 

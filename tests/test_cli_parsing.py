@@ -1,0 +1,148 @@
+"""What the command line says of itself, and what becomes of its words before anything runs."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import protosieve
+from protosieve.cli import _app, _options
+from protosieve.cli._compare import _NOT_OF_SURVEY
+from protosieve.cli._defaults import DEFAULTS
+from protosieve.cli._values import arguments
+from protosieve.cli._words import in_flags
+from protosieve.pipeline import _options as engine
+from terminals import run
+
+SRC = Path(protosieve.__file__).parents[1]
+SHOWN = {"quiet", "json"}
+
+
+def parameters(command):
+    return dict(inspect.signature(command).parameters)
+
+
+def flags(name, command=_app.select):
+    """As they are declared; typer keeps the first where its default would be."""
+    declared = parameters(command)[name].annotation.__metadata__[0]
+    return [declared.default, *declared.param_decls]
+
+
+def test_the_options_of_select_are_the_arguments_of_the_function():
+    assert set(parameters(_app.select)) - SHOWN == set(parameters(protosieve.select)) - {"quiet", "progress"}
+
+
+def test_the_options_of_compare_are_those_of_select():
+    assert set(parameters(_app.compare)) - {"methods"} < set(parameters(_app.select))
+    assert set(_NOT_OF_SURVEY) < set(parameters(_app.compare))
+
+
+def test_an_option_is_called_like_its_argument_but_for_two():
+    assert flags("n_prototypes") == ["-m"]
+    assert flags("random_state") == ["--seed"]
+    for name in set(parameters(_app.select)) - {"inputs", "n_prototypes", "random_state"}:
+        assert flags(name)[0] == f"--{name.replace('_', '-')}"
+
+
+def test_the_defaults_are_those_of_the_function():
+    functions = {
+        name: p.default for name, p in parameters(protosieve.select).items() if p.default is not inspect.Parameter.empty
+    }
+    assert functions == DEFAULTS
+    for name in set(parameters(_app.select)) - SHOWN - {"inputs", "n_prototypes"}:
+        assert str(parameters(_app.select)[name].default) == str(functions[name])
+
+
+def test_tab_offers_what_the_engine_knows():
+    from protosieve import _compare
+    from protosieve.io import _formats
+    from protosieve.preprocess._settle import SCALES
+
+    assert tuple(sorted(engine.METHODS)) == _options.METHODS
+    assert tuple(sorted(engine.KERNELS)) == _options.KERNELS
+    assert _options.SCALES == tuple(sorted(engine.SCALES)) == tuple(sorted(SCALES))
+    assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
+    assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
+    assert tuple(sorted([*_compare._SELECTORS, _compare._RANDOM])) == _options.ALL_METHODS
+
+
+def test_tab_completes_the_last_of_several_methods():
+    complete = _options._offer_several(_options.ALL_METHODS)
+    assert complete("swap,s") == ["swap,sieve", "swap,streak", "swap,stream"]
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["-m", "500"], "n_prototypes", 500),
+        (["-m", "1%"], "n_prototypes", "1%"),
+        (["-m", "5", "--seed", "none"], "random_state", None),
+        (["-m", "5", "--seed", "7"], "random_state", 7),
+        (["-m", "5", "--width", "2.5"], "width", 2.5),
+        (["-m", "5", "--width", "median"], "width", "median"),
+        (["-m", "5", "--features", "a,b", "--features", '"c, d"'], "features", ["a", "b", "c, d"]),
+        (["-m", "5", "--target", "a,b.csv", "--target", "c.csv"], "target", ["a,b.csv", "c.csv"]),
+        (["-m", "5"], "features", None),
+        (["-m", "5"], "every", 1_000_000),
+    ],
+)
+def test_a_word_becomes_a_value(monkeypatch, words, name, value):
+    monkeypatch.setattr(_app, "_later", lambda module, given: arguments(given))
+    given = _app.app(["select", "x.csv", *words], standalone_mode=False)
+    assert given[name] == value
+    assert given["inputs"] == ["x.csv"]
+
+
+def test_the_engine_speaks_of_options_the_command_line_has():
+    for name in set(parameters(_app.select)) | {"methods"}:
+        if name not in SHOWN | {"inputs"}:
+            command = _app.compare if name == "methods" else _app.select
+            assert in_flags(f"{name} must be something") == f"{flags(name, command)[0]} must be something"
+
+
+def test_help_needs_nothing_numeric():
+    code = (
+        "import sys; from protosieve.cli import main; main(['select', '--help']); "
+        "sys.exit(bool({'numpy', 'pyarrow', 'sklearn', 'pandas'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0
+    for word in ("--output", "Exit codes: 0 done", "protosieve select rows.parquet -m 500", "[default: swap]"):
+        assert word in run.stdout
+
+
+def test_help_and_version_are_had_in_both_ways():
+    assert "select" in run("--help").stdout
+    script = Path(sys.executable).with_name("protosieve")
+    shown = subprocess.run([script, "--version"], capture_output=True, text=True)
+    assert shown.stdout == f"protosieve {protosieve.__version__}\n"
+
+
+def test_without_its_dependencies_the_command_says_what_to_install():
+    code = f"import sys; sys.path.insert(0, {str(SRC)!r}); from protosieve.cli import main; sys.exit(main(['--help']))"
+    run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr == (
+        "protosieve: the command line needs pyarrow and rich and typer, which this Python does not have; "
+        "pip install 'protosieve[cli]'\n"
+    )
+
+
+def test_without_pyarrow_the_package_is_whole_but_for_reading_files():
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from protosieve import *\n"
+        "ProtoSwap(2).fit([[1.0], [2.0], [4.0]])\n"
+        "try:\n    select('x.csv', 5)\nexcept ImportError as error:\n    print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'protosieve[cli]'" in run.stdout, run.stderr
+
+
+def test_names_of_the_package_are_found_when_they_are_used():
+    assert {*protosieve.__all__, "kernels", "__version__"} <= set(dir(protosieve))
+    assert protosieve.kernels.Gaussian(1.0).width == 1.0
+    with pytest.raises(AttributeError, match="module 'protosieve' has no attribute 'selekt'"):
+        protosieve.selekt  # noqa: B018

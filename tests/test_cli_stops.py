@@ -1,0 +1,54 @@
+"""Runs that are stopped at the worst moment, in one process where the moment can be chosen."""
+
+import os
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from protosieve.pipeline import Stopped, select
+from protosieve.pipeline._run import Run, Surveying
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=60_000), "kind": np.array(list("abcd"))[rng.integers(4, size=60_000)]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def stopped_in(monkeypatch, where, method, times, path):
+    """A run which is interrupted so often while it is at its second block."""
+    calls, original = [], getattr(where, method)
+
+    def interrupted(self, *arguments):
+        calls.append(None)
+        original(self, *arguments)
+        if len(calls) == 2:
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, method, interrupted)
+        with pytest.raises(Stopped) as stopped:
+            select(path, 8, checkpoint=path.with_suffix(".run"), every=1)
+    return str(stopped.value)
+
+
+@pytest.mark.parametrize(("where", "method"), [(Run, "feed"), (Surveying, "take")])
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_is_half_done_is_not_stored(monkeypatch, path, where, method, times):
+    story = stopped_in(monkeypatch, where, method, times, path)
+    phase = 2 if where is Run else 1
+    if times == 1:
+        assert f"stopped at row 32,768 of pass {phase} of 2; stored in" in story
+    else:
+        assert (
+            f"stopped at row 16,384 of pass {phase} of 2. The checkpoint of row 16,384 of pass {phase} is intact"
+            in story
+        )
+    resumed = select(path, 8, checkpoint=path.with_suffix(".run"), resume=True)
+    assert resumed.table.equals(select(path, 8).table)
