@@ -170,3 +170,19 @@ def test_a_margin_asks_for_more():
             values.append(exchange.value)
         made.append(count[0])
     assert made[0] > made[1] >= made[2]
+
+
+def _run(K, mu, m, noise):
+    exchange = ExchangeSet(m, noise=noise)
+    return [holders.copy() for holders in feed(exchange, K, mu, 16)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(seeds)
+def test_a_quick_look_turns_down_nobody_who_would_be_taken(seed):
+    K, mu, m, _ = problem(seed)
+    K, noise = K.astype(np.float32), float(np.finfo(np.float32).eps)
+    with patch.object(ExchangeSet, "_turns_down", lambda *_: False):
+        expected = _run(K, mu, m, noise)
+    for found, closely in zip(_run(K, mu, m, noise), expected, strict=True):
+        np.testing.assert_array_equal(found, closely)

@@ -19,6 +19,7 @@ _BLOCK = 512
 _FEWEST = 512  # points, however few prototypes are wanted
 _PER_PROTOTYPE = 4
 _WORTH_IT = 4  # a sample of this many rows per point or fewer is used as it is
+_PER_POINT = 8  # rows of a sample that may become points, for each: more make it no better
 _OFFERED = 2048  # new rows of a running sample that may become points each time it is compressed
 
 
@@ -180,8 +181,8 @@ class CompressedMean(Mean):
 
     Notes
     -----
-    Compressing costs O(sample^2 d + sample points^2); while following a stream, 2,048 new rows are considered as points
-    each time, O(2048 (sample d + points^2)). Memory is the sample, once or twice, and O(points^2).
+    Compressing costs O(sample^2 d + 8 points^3); while following a stream, 2,048 new rows are considered as points each
+    time, O(2048 (sample d + points^2)). Memory is the sample, once or twice, and O(points^2).
 
     Examples
     --------
@@ -223,5 +224,5 @@ class CompressedMean(Mean):
             return source
         mu = source.at_own_rows(_BLOCK)
         source.norm = float(mu.mean())
-        members = compress(source, rng.permutation(len(mu)), points, mu)
+        members = compress(source, rng.permutation(len(mu))[: _PER_POINT * points], points, mu)
         return Compressed(source, _mean_of(kernel, members))

@@ -3,7 +3,8 @@
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any, TypeVar
 
 __all__ = ["ahead"]
@@ -19,7 +20,7 @@ class _Failure:
         self.error = error
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None, None]:
     """The same items in the same order, up to ``depth`` of them made before they are asked for.
 
     Reading and parsing release Python's lock, so they cost no time of whoever uses the rows. An error is raised where
@@ -43,12 +44,13 @@ def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
             thread.join(0.01)
 
 
-def _work(items: Iterable[Any], ready: queue.Queue[Any], stopped: threading.Event) -> None:
+def _work(items: Generator[Any, None, None], ready: queue.Queue[Any], stopped: threading.Event) -> None:
     try:
-        for item in items:
-            if stopped.is_set():
-                return
-            ready.put(item)
+        with closing(items):
+            for item in items:
+                if stopped.is_set():
+                    return
+                ready.put(item)
         ready.put(_END)
     except BaseException as error:
         ready.put(_Failure(error))

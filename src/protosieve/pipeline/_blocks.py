@@ -1,6 +1,6 @@
 """Rows of many files as blocks of one size, however they are cut into files and pieces."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Position:
 class Block:
     """Rows that can be used, as numbers, with all that is known of where they stood."""
 
-    raw: Array
+    rows: Array  # numbers as they were read, or rows as the encoding makes them
     tables: list[pa.Table]  # the columns asked for, one table after the other: their types may differ
     numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
     sources: NDArray[np.int64]  # the file of each row
@@ -43,7 +43,7 @@ class Block:
     bytes_read: int  # of all files so far
 
     def __len__(self) -> int:
-        return len(self.raw)
+        return len(self.rows)
 
 
 def rows_per_block(width: int) -> int:
@@ -59,12 +59,13 @@ def read_blocks(
     start: Position,
     skip: bool,
     grow: Callable[[], bool],
+    convert: Callable[[Array], Array],
 ) -> Generator[Block, None, None]:
-    """All rows from ``start`` on, read a step ahead in a thread of its own; ``grow`` says whether categories still may.
+    """All rows from ``start`` on. ``grow`` says whether categories still may, ``convert`` what becomes of the numbers.
 
-    The last block has the rows that are left, perhaps none. Memory is that of a block and of three pieces.
+    The last block has the rows that are left, perhaps none. Memory is that of a block and of a few pieces.
     """
-    waiting = _Waiting(start)
+    waiting = _Waiting(start, convert)
     with closing(ahead(_read(sources, columns, start, skip))) as parts:
         for part in parts:
             waiting.add(part, layout, skip, grow())
@@ -93,7 +94,9 @@ class _Part:
         return max([*read, *(row.number + 1 for row in self.bad)], default=0)
 
 
-def _read(sources: Sequence[Source], columns: Sequence[str] | None, start: Position, skip: bool) -> Iterator[_Part]:
+def _read(
+    sources: Sequence[Source], columns: Sequence[str] | None, start: Position, skip: bool
+) -> Generator[_Part, None, None]:
     before, bytes_before = start.before, sum(source.size or 0 for source in sources[: start.source])
     for i in range(start.source, len(sources)):
         source, bad = sources[i], BadRows(skip)
@@ -131,7 +134,8 @@ class _Rows:
 class _Waiting:
     """Rows on their way to a block."""
 
-    def __init__(self, start: Position) -> None:
+    def __init__(self, start: Position, convert: Callable[[Array], Array]) -> None:
+        self._convert = convert
         self._parts: list[_Rows] = []
         self._end = start
         self._bytes = 0
@@ -159,7 +163,7 @@ class _Waiting:
         bad = [row for place, row in self.bad if place < until]
         self.bad = [(place, row) for place, row in self.bad if place >= until]
         return Block(
-            raw=np.concatenate([part.raw for part in taken]) if taken else np.zeros((0, 0)),
+            rows=self._convert(np.concatenate([part.raw for part in taken])) if taken else np.zeros((0, 0)),
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),

@@ -129,9 +129,8 @@ class Run:
         m = self.options.count(self.n_rows)
         self._selector = _SELECTORS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
 
-    def feed(self, block: Block, target: Array | None) -> None:
+    def feed(self, block: Block, rows: Array, target: Array | None) -> None:
         """The next rows of the input: to the selector, to the records, and to the random rows."""
-        rows = self.encoded.transform(block.raw)
         self.selector.partial_fit(rows, target=target)
         if self.random is None:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
@@ -156,6 +155,10 @@ class Phase(ABC):
         """Whether categories that were not seen before are new ones."""
         return False
 
+    def convert(self, run: Run, raw: Array) -> Array:
+        """What `take` wants of the numbers that were read; called ahead of it, in another thread."""
+        return run.encoded.transform(raw)
+
     def begin(self, run: Run) -> None:  # noqa: B027  (most have nothing to do)
         """Before the first block; not called where a stored run goes on."""
 
@@ -179,15 +182,18 @@ class Surveying(Phase):
     def grows(self, run: Run) -> bool:
         return True
 
+    def convert(self, run: Run, raw: Array) -> Array:
+        return raw
+
     def take(self, run: Run, block: Block) -> None:
-        run.survey.update(block.raw)
+        run.survey.update(block.rows)
         if self._is_input:
             run.n_rows += len(block)
         if self._is_target:
             run.n_target += len(block)
             if run.sample is None:
-                run.sample = Reservoir.empty(run.options.sample, block.raw, run.rng(1))
-            run.sample.observe(block.raw)
+                run.sample = Reservoir.empty(run.options.sample, block.rows, run.rng(1))
+            run.sample.observe(block.rows)
 
     def end(self, run: Run) -> None:
         if not run.rows:
@@ -211,7 +217,7 @@ class _Selecting(Phase):
 
     def take(self, run: Run, block: Block) -> None:
         run.n_rows += len(block) if self.is_first else 0
-        run.feed(block, None if run.rows else run.target)
+        run.feed(block, block.rows, None if run.rows else run.target)
 
 
 class _Streaming(Phase):
@@ -226,12 +232,15 @@ class _Streaming(Phase):
     def grows(self, run: Run) -> bool:
         return run.encoding is None
 
+    def convert(self, run: Run, raw: Array) -> Array:
+        return raw
+
     def take(self, run: Run, block: Block) -> None:
         run.n_rows = run.n_target = run.n_rows + len(block)
         if run.encoding is not None:
-            run.feed(block, None)
+            run.feed(block, run.encoding.transform(block.rows), None)
             return
-        run.survey.update(block.raw)
+        run.survey.update(block.rows)
         self._head.append(block)
         if run.n_rows >= HEAD:
             self._settle(run)
@@ -244,11 +253,12 @@ class _Streaming(Phase):
 
     def _settle(self, run: Run) -> None:
         run.settle()
-        head = np.concatenate([run.encoded.transform(block.raw) for block in self._head])
-        run.choose_selector(run.options.kernel.resolve(head, run.rng(3)), CompressedMean(run.options.sample))
         blocks, self._head = self._head, []
-        for block in blocks:
-            run.feed(block, None)
+        encoded = [run.encoded.transform(block.rows) for block in blocks]
+        kernel = run.options.kernel.resolve(np.concatenate(encoded), run.rng(3))
+        run.choose_selector(kernel, CompressedMean(run.options.sample))
+        for block, rows in zip(blocks, encoded, strict=True):
+            run.feed(block, rows, None)
 
 
 class _Reviewing(Phase):
@@ -259,7 +269,7 @@ class _Reviewing(Phase):
     def take(self, run: Run, block: Block) -> None:
         selector = run.selector
         assert isinstance(selector, ProtoSwap)
-        selector.review(run.encoded.transform(block.raw), first=run.rows)
+        selector.review(block.rows, first=run.rows)
 
 
 class _Weighing(Phase):
@@ -273,7 +283,7 @@ class _Weighing(Phase):
 
     def take(self, run: Run, block: Block) -> None:
         assert run.weighing is not None
-        rows, weighing = run.encoded.transform(block.raw), run.weighing
+        rows, weighing = block.rows, run.weighing
         weighing.similarity += run.selector.transform(rows).sum(axis=0, dtype=np.float64)
         weighing.nearest += np.bincount(run.selector.predict(rows), minlength=len(weighing.nearest))
         weighing.rows += len(rows)

@@ -1,7 +1,7 @@
 """`select`: from files to prototypes."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from protosieve._typing import Array
 from protosieve.errors import ParameterError
 from protosieve.io import Source, check_output, check_schemas, find_sources, write_table
 from protosieve.kernels import Gaussian, Kernel
+from protosieve.pipeline._ahead import ahead
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Block, Position, read_blocks
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
@@ -265,13 +266,20 @@ class _Job:
         if not run.begun:
             phase.begin(run)
             run.begun = True
-        skip, grow = run.options.bad_rows == "skip", partial(phase.grows, run)
-        with closing(read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow)) as blocks:
+        with closing(self._blocks(phase)) as blocks:
             while (block := _next(blocks, stop)) is not None:
                 self._take(phase, block)
                 watcher(self._tick(phase, block))
         phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
+
+    def _blocks(self, phase: Phase) -> Generator[Block, None, None]:
+        run = self.run
+        skip, grow, convert = run.options.bad_rows == "skip", partial(phase.grows, run), partial(phase.convert, run)
+        blocks = read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
+        if phase.grows(run) and run.layout.has_categories:
+            return blocks  # in this thread: what grows must not do so while it is stored
+        return ahead(blocks)
 
     def _take(self, phase: Phase, block: Block) -> None:
         run = self.run

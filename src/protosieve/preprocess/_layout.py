@@ -98,6 +98,11 @@ class Layout:
         """Columns of the raw matrix; it may still grow until the first lists of variable length have been seen."""
         return sum(column.width for column in self.items)
 
+    @property
+    def has_categories(self) -> bool:
+        """Whether there is a vocabulary that may grow."""
+        return any(map(_is_category, self.items))
+
     def placed(self) -> Iterator[tuple[Column, int]]:
         """Each column with the first place it takes in the raw matrix."""
         place = 0

@@ -41,6 +41,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
+from protosieve.weights._screen import Screen
 
 __all__ = ["ExchangeSet"]
 
@@ -64,6 +65,10 @@ def _matrix() -> Float64:
 
 def _vector() -> Float64:
     return np.zeros(0)
+
+
+def _unasked() -> Array:
+    raise AssertionError("rows that are not taken are not compared with each other")
 
 
 @storable
@@ -97,6 +102,7 @@ class ExchangeSet:
         self._terms = np.zeros((_PENDING, len(self.w)))  # A = inverse + sum of sign u u'
         self._signs = np.zeros(_PENDING)
         self._n_terms = 0
+        self._screen: Screen | None = None
         self.diagonal = self.inverse.diagonal().copy()  # of A
         self._set_weights(self.w)
 
@@ -142,6 +148,8 @@ class ExchangeSet:
         and is called if one of them is taken. A slot given up without a newcomer is reported as ``(-1, slot)``. There
         must be a free slot for every row, or ``room`` slots.
         """
+        if self._turns_down(similarities, diagonal, mu):
+            return []
         rows = _Rows(self, similarities, own, diagonal, mu)
         events: list[tuple[int, int]] = []
         j = rows.first(0)
@@ -149,6 +157,15 @@ class ExchangeSet:
             events += self._admit(rows, j)
             j = rows.first(j + 1)
         return events
+
+    def _turns_down(self, similarities: Array, diagonal: Float64, mu: Float64) -> bool:
+        """Whether a quick look, and a close one at the rows that are left, find none that would raise ``l``."""
+        if similarities.dtype != np.float32 or self.size < self.room or self._n_terms:
+            return False
+        if self._screen is None:
+            self._screen = Screen.of(self.inverse, self.w, float(self.worth.max()), self.unit)
+        left = self._screen.passing(similarities.T, diagonal, mu)
+        return not len(left) or _Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) is None
 
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).
@@ -274,7 +291,8 @@ class ExchangeSet:
 
         In units of the largest weight: all of them may be too small a number to be squared.
         """
-        self.w = w
+        if w is not self.w:
+            self.w, self._screen = w, None
         self.unit = float(w.max(initial=0.0)) or 1.0
         turned = np.divide(self.unit, w, out=np.zeros(len(w)), where=w > 0)
         self.twice_turned = 2 * turned
