@@ -11,7 +11,7 @@ from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.objectives import KernelMean
-from protosieve.pipeline._run import FILE, ROW, Run
+from protosieve.pipeline._run import Run
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
@@ -25,15 +25,21 @@ def finish(run: Run, files: list[str]) -> Prototypes:
     with one_thread():
         judge = run.selector._known_objective()
         chosen = _weighed(run, judge, run.selector.result_)
-        records = run.records.of(chosen.result.indices)
+        rows, sources, theirs = run.records.of(chosen.result.indices)
+        ours = {
+            "row": rows,
+            "file": [files[i] for i in sources],
+            "weight": chosen.result.weights,
+            "share": chosen.shares,
+        }
         result = replace(
             chosen.result,
-            indices=records.column(ROW).to_numpy().astype(np.int64),
+            indices=rows,
             n_seen=run.n_rows,
             random_state=run.options.random_state,
             feature_names=tuple(run.encoded.names),
             shares=chosen.shares,
-            table=_table(run, records, files, chosen),
+            table=_table(run, ours, theirs),
             encoding=run.encoding,
         )
         return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
@@ -99,19 +105,12 @@ def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> f
     return Certificate(value, certificate.upper_bound).residual
 
 
-def _table(run: Run, records: pa.Table, files: list[str], chosen: _Chosen) -> pa.Table:
+def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
     """Ours first, then ids and label, then the users' other columns, as they are in their files."""
-    sources = records.column(FILE).to_numpy()
-    columns: dict[str, Any] = {
-        "row": records.column(ROW),
-        "file": pa.array([files[i] for i in sources], pa.string()),
-        "weight": pa.array(chosen.result.weights),
-        "share": pa.array(chosen.shares),
-    }
-    theirs = [name for name in records.column_names if name not in (ROW, FILE)]
+    columns = {name: pa.array(values) for name, values in ours.items()}
     first = [*run.options.id, *([run.options.label] if run.options.label else [])]
-    for name in [*first, *(name for name in theirs if name not in first)]:
-        columns[_free(name, [*columns, *theirs])] = records.column(name)
+    for name in [*first, *(name for name in theirs.column_names if name not in first)]:
+        columns[_free(name, [*columns, *theirs.column_names])] = theirs.column(name)
     return pa.table(columns)
 
 

@@ -22,10 +22,9 @@ from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStream
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["FILE", "HEAD", "ROW", "LeftOut", "Phase", "Run", "Surveying", "phases_of"]
+__all__ = ["HEAD", "LeftOut", "Phase", "Run", "Surveying", "phases_of"]
 
 HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
-ROW, FILE = "protosieve.row", "protosieve.file"  # where a kept record stood, beside the users' own columns
 _SHOWN = 5  # rows left out that are told of one by one
 
 _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
@@ -138,7 +137,8 @@ class Run:
         self.random.observe(rows)
         held = self.selector.held_indices_
         own = held[(held >= first) & (held < first + len(block))]
-        self.records.update(held, own, _records(block, own - first))
+        places = np.column_stack([own, block.numbers[own - first], block.sources[own - first]])
+        self.records.update(held, places, _taken(block, own - first))
 
 
 class Phase(ABC):
@@ -305,15 +305,14 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     return phases
 
 
-def _records(block: Block, rows: NDArray[np.int64]) -> pa.Table:
-    """The users' own columns of some rows of a block, rising, and where they stood."""
+def _taken(block: Block, rows: NDArray[np.int64]) -> pa.Table:
+    """The users' own columns of some rows of a block, rising."""
     ends = np.cumsum([len(table) for table in block.tables])
     parts = [
         table.take(pa.array(rows[(rows >= end - len(table)) & (rows < end)] - (end - len(table))))
         for table, end in zip(block.tables, ends, strict=True)
     ]
-    table = joined(parts)
-    return table.append_column(ROW, pa.array(block.numbers[rows])).append_column(FILE, pa.array(block.sources[rows]))
+    return joined(parts)
 
 
 def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,39 +49,38 @@ def _cell(value: Any) -> str | None:
 class Records:
     """The users' own columns of some rows, by row number in the stream of usable rows, rising.
 
-    In a state file they are an Arrow stream, kept as bytes.
+    ``places`` has a line for each: that number, the row's number in the whole input, and its file's. In a state file
+    the columns are an Arrow stream, kept as bytes.
     """
 
     packed: NDArray[np.uint8] | None = None
-    indices: NDArray[np.int64] | None = None
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), np.int64))
 
     def __post_init__(self) -> None:
         self._table: pa.Table | None = None if self.packed is None else _unpacked(self.packed)
         self.packed = None
 
-    def update(self, held: NDArray[np.int64], new: NDArray[np.int64], table: pa.Table) -> None:
-        """Of all rows the ``held`` ones are still needed; the ``new`` ones among them have these columns."""
-        if self._table is None or self.indices is None:
-            self._table, self.indices = table.combine_chunks(), new
+    def update(self, held: NDArray[np.int64], places: NDArray[np.int64], table: pa.Table) -> None:
+        """Of all rows the ``held`` ones are still needed; some are new, here are their places and columns."""
+        if self._table is None:
+            self._table, self.places = table.combine_chunks(), places
             return
-        keep = np.isin(self.indices, held)
-        if len(new) or not keep.all():
+        keep = np.isin(self.places[:, 0], held)
+        if len(places) or not keep.all():
             kept = self._table.filter(pa.array(keep))
             self._table = joined([kept, table]).combine_chunks()
-            self.indices = np.concatenate([self.indices[keep], new])
+            self.places = np.concatenate([self.places[keep], places])
 
-    def of(self, indices: NDArray[np.int64]) -> pa.Table:
-        """The columns of rows, in the order asked for."""
+    def of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Table]:
+        """Of rows, in the order asked for: numbers in the whole input, files, columns."""
         assert self._table is not None
-        assert self.indices is not None
-        return self._table.take(pa.array(np.searchsorted(self.indices, indices)))
+        found = np.searchsorted(self.places[:, 0], indices)
+        return self.places[found, 1], self.places[found, 2], self._table.take(pa.array(found))
 
     def pack(self) -> "Records":
         """The same as a value that can be stored."""
-        if self._table is None:
-            return Records()
-        packed = Records(None, self.indices)
-        packed.packed = _packed(self._table)
+        packed = Records(places=self.places)
+        packed.packed = None if self._table is None else _packed(self._table)
         return packed
 
 
