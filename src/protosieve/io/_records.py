@@ -1,10 +1,13 @@
 """Rows of comma- or tab-separated text as cells, and what is wrong with the others."""
 
+import codecs
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
@@ -12,6 +15,8 @@ __all__ = ["NULLS", "Records"]
 
 NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _BLOCK = 1 << 20  # bytes parsed at once, and therefore the longest row; pyarrow reads 32 of them ahead
+_FIRST_MARK = 0xF0000  # for private use; nobody writes these
+_MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -37,7 +42,7 @@ class Records:
         self._next = 0
 
     def batches(self) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
-        """Numbers and cells of good rows. Cells are taken as bytes first: pyarrow's own check of UTF-8 names no row."""
+        """Numbers and cells of good rows."""
         reader = self._reader()
         batch = _next_batch(reader)
         while batch is not None:
@@ -61,7 +66,7 @@ class Records:
                 ),
                 convert_options=pa.csv.ConvertOptions(
                     check_utf8=False,
-                    column_types=dict.fromkeys(self._names, pa.binary()),
+                    column_types=dict.fromkeys(self._names, pa.string()),
                     null_values=NULLS,
                     strings_can_be_null=True,
                 ),
@@ -87,24 +92,11 @@ class Records:
         return found
 
     def _text(self, batch: Any, numbers: NDArray[np.int64]) -> pa.Table:
-        columns = []
-        for name, cells in zip(self._names, batch.columns, strict=True):
-            try:
-                columns.append(cells.cast(pa.string()))
-            except pa.ArrowInvalid:
-                columns.append(self._decoded(name, cells.to_pylist(), numbers))
-        return pa.table(columns, names=self._names)
-
-    def _decoded(self, name: str, cells: list[bytes | None], numbers: NDArray[np.int64]) -> pa.Array:
-        """The slow way, for a column with cells that are not UTF-8."""
-        found: list[str | None] = []
-        for number, cell in zip(numbers.tolist(), cells, strict=True):
-            try:
-                found.append(None if cell is None else cell.decode("utf-8"))
-            except UnicodeDecodeError:
-                found.append(None)
+        for name, cells in zip(self._names, batch.columns if self._stream.marked else [], strict=False):
+            marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
+            for number in numbers[marked.to_numpy(zero_copy_only=False)].tolist():
                 self.bad.setdefault(number, f"column {name!r} is not UTF-8")
-        return pa.array(found, pa.string())
+        return pa.Table.from_batches([batch])
 
     def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
         """A cell with a line break was quoted: if it is the file's last and no quote ends the file, it is open."""
@@ -114,21 +106,48 @@ class Records:
 
 
 class _Watched:
-    """A stream that remembers its last visible byte. It is closed by whoever opened it, not by pyarrow."""
+    """A stream of UTF-8, whatever it is of: bytes that are none are replaced by marks, and ``marked`` says so.
+
+    pyarrow names no row that is not UTF-8, and chokes on one that has the wrong number of cells besides. The stream
+    remembers its last visible byte. It is closed by whoever opened it, not by pyarrow.
+    """
 
     closed = False
 
     def __init__(self, stream: Any):
         self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("protosieve.mark")
+        self._ready = b""
         self.last = b""
+        self.marked = False
 
     def read(self, size: int) -> bytes:
-        data: bytes = self._stream.read(size)
-        self.last = data[-1024:].rstrip()[-1:] or self.last
-        return data
+        while len(self._ready) < size:
+            data: bytes = self._stream.read(size)
+            self.last = data[-1024:].rstrip()[-1:] or self.last
+            self._ready += self._valid(data)
+            if not data:
+                break
+        out, self._ready = self._ready[:size], self._ready[size:]
+        return out
+
+    def _valid(self, data: bytes) -> bytes:
+        if data.isascii() and data and not self._decoder.getstate()[0]:
+            return data
+        text = self._decoder.decode(data, final=not data)
+        self.marked = self.marked or bool(re.search(_MARKS, text))
+        return text.encode()
 
     def close(self) -> None:
         """Nothing to do."""
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("protosieve.mark", _mark)
 
 
 def _next_batch(reader: Any) -> Any:
