@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
+from protosieve import _threads
 from protosieve.means import FixedMean
 
 
@@ -60,7 +62,7 @@ def peak_mb() -> float:
 
 @contextmanager
 def clocked_mean() -> Iterator[list[float]]:
-    """Seconds of every evaluation of the mean inside the ``with``.
+    """Seconds of every evaluation of the mean inside the ``with``, all of it in one thread.
 
     A ``fit`` asks once per block, which together is one exact mean pass, and once more for the final weights.
     """
@@ -72,8 +74,5 @@ def clocked_mean() -> Iterator[list[float]]:
         spent.append(time.perf_counter() - start)
         return result
 
-    FixedMean.at = timed
-    try:
+    with patch.object(FixedMean, "at", timed), patch.object(_threads, "n_threads", lambda: 1):
         yield spent
-    finally:
-        FixedMean.at = at

@@ -32,6 +32,8 @@ SURFACE = {
     "protosieve.io": [
         "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "write_table",
     ],
+    "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
+    "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],
 }  # fmt: skip
 
 

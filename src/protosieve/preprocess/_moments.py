@@ -48,10 +48,14 @@ class Moments:
                 self._see(np.array(rows[start : start + stretch], np.float64, order="C"))
 
     def _see(self, rows: Float64) -> None:
-        valid = ~np.isnan(rows)
-        count = valid.sum(axis=0)
-        low = np.fmin.reduce(rows, axis=0, initial=np.inf)
-        high = np.fmax.reduce(rows, axis=0, initial=-np.inf)
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        valid: NDArray[np.bool_] | None = None
+        count = np.full(len(low), len(rows))
+        if np.isnan(low).any():  # a NaN is the least of its column
+            valid = ~np.isnan(rows)
+            count = valid.sum(axis=0)
+            low = np.fmin.reduce(rows, axis=0, initial=np.inf)
+            high = np.fmax.reduce(rows, axis=0, initial=-np.inf)
         first = (self.count == 0) & (count > 0)
         self.origin[first] = (low / 2 + high / 2)[first]
         self._merge(count, *_moments(rows - self.origin, valid, count))
@@ -76,11 +80,13 @@ class Moments:
         return np.sqrt(self.m2 / np.maximum(self.count, 1))
 
 
-def _moments(rows: Float64, valid: NDArray[np.bool_], count: NDArray[np.int64]) -> tuple[Float64, Float64]:
+def _moments(rows: Float64, valid: NDArray[np.bool_] | None, count: NDArray[np.int64]) -> tuple[Float64, Float64]:
     """Mean and ``m2`` of one block in two passes: the second corrects what the first mean's rounding left."""
     some = np.maximum(count, 1)
-    mean = np.sum(rows, axis=0, where=valid) / some
-    rows = np.where(valid, rows - mean, 0)
+    mean = (rows.sum(axis=0) if valid is None else np.sum(rows, axis=0, where=valid)) / some
+    rows -= mean
+    if valid is not None:
+        rows[~valid] = 0
     rest = rows.sum(axis=0) / some
     m2 = np.einsum("ij,ij->j", rows, rows) - count * rest * rest
     return mean + rest, np.maximum(m2, 0)

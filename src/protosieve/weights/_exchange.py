@@ -103,6 +103,7 @@ class ExchangeSet:
         self._signs = np.zeros(_PENDING)
         self._n_terms = 0
         self._screen: Screen | None = None
+        self._settled = False
         self.diagonal = self.inverse.diagonal().copy()  # of A
         self._set_weights(self.w)
 
@@ -170,8 +171,11 @@ class ExchangeSet:
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).
 
-        Where the inverse or the weights have drifted too far, both are computed anew.
+        Where the inverse or the weights have drifted too far, both are computed anew. A set that nobody has joined
+        since is settled already.
         """
+        if self._settled:
+            return []
         self._flush()
         self.diagonal = self.inverse.diagonal().copy()  # as it would be read from a file
         self._set_weights(self.w)
@@ -181,6 +185,7 @@ class ExchangeSet:
         for _ in range(_CORRECTIONS if good else 0):
             gradient = (self.mu - self.gram @ self.w) * members
             if np.abs(gradient).max(initial=0.0) <= _DRIFT * self.scale:
+                self._settled = True
                 return []
             w = self.w + self.inverse @ gradient
             if np.count_nonzero(w > 0) < self.size:
@@ -292,7 +297,7 @@ class ExchangeSet:
         In units of the largest weight: all of them may be too small a number to be squared.
         """
         if w is not self.w:
-            self.w, self._screen = w, None
+            self.w, self._screen, self._settled = w, None, False
         self.unit = float(w.max(initial=0.0)) or 1.0
         turned = np.divide(self.unit, w, out=np.zeros(len(w)), where=w > 0)
         self.twice_turned = 2 * turned
