@@ -187,6 +187,15 @@ def test_a_second_pass_improves_the_set(tmp_path):
     assert ticks[2].residual < ticks[1].residual
 
 
+def test_rows_that_a_second_pass_takes_in_come_with_their_own_columns(tmp_path):
+    X = numbers(40_000)
+    path = write(frame(X[np.argsort(X[:, 0])]), tmp_path / "t.parquet")
+    once, twice = (select(path, 20, width=1.0, sample=1000, passes=passes, **COLUMNS) for passes in (1, 2))
+    assert not set(twice.indices.tolist()) <= set(once.indices.tolist())
+    np.testing.assert_array_equal(twice.encoding.encode(twice.table), twice.rows)
+    assert twice.table["name"].to_pylist() == [f"row {i}" for i in twice.indices]
+
+
 def test_a_share_of_the_rows(tmp_path):
     np.save(tmp_path / "x.npy", numbers())
     assert len(select(tmp_path / "x.npy", "2%", width=1.0)) == 30

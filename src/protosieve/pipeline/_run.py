@@ -136,6 +136,10 @@ class Run:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
         first = self.random.seen
         self.random.observe(rows)
+        self.keep_records(block, first)
+
+    def keep_records(self, block: Block, first: int) -> None:
+        """The users' own columns of rows that may be chosen, of a block whose first row has this number."""
         held = self.selector.held_indices_
         own = held[(held >= first) & (held < first + len(block))]
         self.records.update(held, own, _records(block, own - first))
@@ -262,7 +266,7 @@ class _Streaming(Phase):
 
 
 class _Reviewing(Phase):
-    """One more pass for the same choice."""
+    """One more pass for the same choice. Rows that were let go may come back, so all columns are read again."""
 
     label = "review"
 
@@ -270,6 +274,7 @@ class _Reviewing(Phase):
         selector = run.selector
         assert isinstance(selector, ProtoSwap)
         selector.review(block.rows, first=run.rows)
+        run.keep_records(block, run.rows)
 
 
 class _Weighing(Phase):
@@ -299,7 +304,7 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     if target:
         phases.append(Surveying(target, layout, is_input=False, is_target=True))
     phases.append(_Selecting(inputs))
-    phases += [_Reviewing(inputs, layout.columns) for _ in range(1, options.passes)]
+    phases += [_Reviewing(inputs) for _ in range(1, options.passes)]
     if options.exact_weights:
         phases.append(_Weighing(target or inputs, layout.columns))
     return phases

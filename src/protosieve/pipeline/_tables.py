@@ -64,11 +64,12 @@ class Records:
         if self._table is None or self.indices is None:
             self._table, self.indices = table.combine_chunks(), new
             return
-        keep = np.isin(self.indices, held)
-        if len(new) or not keep.all():
-            kept = self._table.filter(pa.array(keep))
-            self._table = joined([kept, table]).combine_chunks()
-            self.indices = np.concatenate([self.indices[keep], new])
+        keep, fresh = np.isin(self.indices, held), ~np.isin(new, self.indices)
+        if fresh.any() or not keep.all():
+            indices = np.concatenate([self.indices[keep], new[fresh]])
+            order = np.argsort(indices)  # a review brings rows from before those that are held
+            both = joined([self._table.filter(pa.array(keep)), table.filter(pa.array(fresh))])
+            self._table, self.indices = both.take(pa.array(order)).combine_chunks(), indices[order]
 
     def of(self, indices: NDArray[np.int64]) -> pa.Table:
         """The columns of rows, in the order asked for."""
