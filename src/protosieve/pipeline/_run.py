@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.io import BadRow, Source
+from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
-from protosieve.pipeline._blocks import Block, Position
+from protosieve.pipeline._blocks import Block, LeftOut, Position
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._tables import Records, joined
 from protosieve.preprocess import Encoding, Layout, Survey
@@ -22,11 +22,10 @@ from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStream
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["FILE", "HEAD", "ROW", "LeftOut", "Phase", "Run", "Surveying", "phases_of"]
+__all__ = ["FILE", "HEAD", "ROW", "Phase", "Run", "Surveying", "phases_of"]
 
 HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
 ROW, FILE = "protosieve.row", "protosieve.file"  # where a kept record stood, beside the users' own columns
-_SHOWN = 5  # rows left out that are told of one by one
 
 _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -35,19 +34,6 @@ _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
     "stream": ProtoStream,
     "swap": ProtoSwap,
 }
-
-
-@storable
-@dataclass
-class LeftOut:
-    """Rows that could not be used: how many, and the first few."""
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, rows: list[BadRow]) -> None:
-        self.count += len(rows)
-        self.first += [str(row) for row in rows[: _SHOWN - len(self.first)]]
 
 
 @storable

@@ -286,7 +286,7 @@ class _Job:
         if len(block):
             phase.take(run, block)
         if phase.is_first:
-            run.left_out.add(block.bad)
+            run.left_out.merge(block.left_out)
         run.position, run.rows = block.until, run.rows + len(block)
         if self.store is not None:
             self.store.passed(run, len(block))
