@@ -109,7 +109,7 @@ def _table(run: Run, records: pa.Table, files: list[str], chosen: _Chosen) -> pa
         "share": pa.array(chosen.shares),
     }
     theirs = [name for name in records.column_names if name not in (ROW, FILE)]
-    first = [*run.options.id, *([run.options.label] if run.options.label else [])]
+    first = list(dict.fromkeys([*run.options.id, *([run.options.label] if run.options.label else [])]))
     for name in [*first, *(name for name in theirs if name not in first)]:
         columns[_free(name, [*columns, *theirs])] = records.column(name)
     return pa.table(columns)

@@ -159,6 +159,11 @@ class Phase(ABC):
     def end(self, run: Run) -> None:  # noqa: B027
         """After the last."""
 
+    def check_some(self, run: Run) -> None:
+        """`InputError` where none of the rows of these files could be used."""
+        if self.is_first and not run.rows:
+            raise InputError(_no_rows(self.sources, run.left_out))
+
 
 class Surveying(Phase):
     """Pass 1: statistics, categories, the number of rows, and a sample of the target."""
@@ -186,8 +191,6 @@ class Surveying(Phase):
             run.sample.observe(block.rows)
 
     def end(self, run: Run) -> None:
-        if not run.rows:
-            raise InputError(_no_rows(self.sources, run.left_out))
         if self._is_target:
             assert run.sample is not None
             run.settle()
@@ -236,8 +239,6 @@ class _Streaming(Phase):
             self._settle(run)
 
     def end(self, run: Run) -> None:
-        if not run.rows:
-            raise InputError(_no_rows(self.sources, run.left_out))
         if run.encoding is None:
             self._settle(run)
 

@@ -25,6 +25,9 @@ def joined(tables: list[pa.Table]) -> pa.Table:
 
 def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     types = {part.type for part in parts}
+    if any(map(pa.types.is_dictionary, types)) and not _share_dictionary(parts):
+        found = _joined([_decoded(part) for part in parts]).combine_chunks()
+        return pa.chunked_array([found.dictionary_encode() if all(map(pa.types.is_dictionary, types)) else found])
     if len(types) == 1:
         return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
     try:
@@ -32,6 +35,18 @@ def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
         return pa.concat_tables(tables, promote_options="permissive").column(0)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
         return pa.chunked_array([pa.array(map(_cell, part.to_pylist()), pa.string()) for part in parts])
+
+
+def _share_dictionary(parts: list[pa.ChunkedArray]) -> bool:
+    """Else one for all of them would come to hold every value of a column, and may exceed the type of its codes."""
+    if len({part.type for part in parts}) > 1:
+        return False
+    dictionaries = [chunk.dictionary for part in parts for chunk in part.chunks]
+    return all(one.equals(dictionaries[0]) for one in dictionaries)
+
+
+def _decoded(part: pa.ChunkedArray) -> pa.ChunkedArray:
+    return part.cast(part.type.value_type) if pa.types.is_dictionary(part.type) else part
 
 
 def _parsed(parts: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
