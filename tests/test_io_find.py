@@ -370,3 +370,11 @@ def test_a_matrix_keeps_its_mark(tmp_path):
         np.save(tmp_path / f"{name}.npy", np.eye(3))
     found = check_schemas(find_sources(tmp_path))
     assert found.field("x").metadata == {b"protosieve": b"numbers"}
+
+
+def test_a_path_that_is_not_utf8_is_an_error_at_once(tmp_path):
+    path = os.fsdecode(bytes(tmp_path) + b"/\xff.csv")
+    with open(path, "w") as file:  # noqa: PTH123
+        file.write("a\n1\n")
+    with pytest.raises(InputError, match=r"udcff\.csv: its path is not UTF-8, so that no result could name it"):
+        find_sources(tmp_path)

@@ -499,3 +499,14 @@ def test_raw_rows_of_another_width_are_an_error(raw):
     encoding, _ = encoding_of(pa.table({"a": [1, 2], "b": [1, 2]}))
     with pytest.raises(InputError, match=r"^raw rows must have 2 columns, got an array of shape "):
         encoding.transform(raw)
+
+
+def test_a_matrix_that_was_dropped_is_not_asked_for():
+    constant = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(6)), 2)
+    schema = pa.schema([pa.field("m", constant.type, metadata={b"protosieve": b"numbers"}), ("y", pa.float64())])
+    table = pa.table([constant, pa.array([1.0, 2.0, 3.0])], schema=schema)
+    layout = Layout.of(schema)
+    survey = Survey.of(layout)
+    survey.update(layout.raw(table, grow=True)[0])
+    encoding = survey.settle(scale="none")
+    np.testing.assert_array_equal(encoding.encode({"y": [4.0, 5.0]}), [[4.0], [5.0]])

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import os
+import shlex
 import sys
 import threading
 
@@ -15,11 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve import InputError, ParameterError, ProtoSwap
+from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap
+from protosieve.cli._values import arguments
 from protosieve.kernels import Gaussian
 from protosieve.means import CompressedMean
 from protosieve.pipeline import select, survey
 from protosieve.pipeline._blocks import rows_per_block
+from protosieve.pipeline._tables import Records
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -185,6 +189,117 @@ def test_a_second_pass_improves_the_set(tmp_path):
     select(tmp_path / "x.npy", 20, width=1.0, passes=2, progress=ticks.append)
     assert [tick.label for tick in ticks] == ["survey", "select", "review"]
     assert ticks[2].residual < ticks[1].residual
+
+
+def test_rows_that_a_second_pass_takes_in_come_with_their_own_columns(tmp_path):
+    X = numbers(40_000)
+    path = write(frame(X[np.argsort(X[:, 0])]), tmp_path / "t.parquet")
+    once, twice = (select(path, 20, width=1.0, sample=1000, passes=passes, **COLUMNS) for passes in (1, 2))
+    assert not set(twice.indices.tolist()) <= set(once.indices.tolist())
+    np.testing.assert_array_equal(twice.encoding.encode(twice.table), twice.rows)
+    assert twice.table["name"].to_pylist() == [f"row {i}" for i in twice.indices]
+
+
+def test_a_file_that_is_read_or_the_checkpoint_is_never_written_over(tmp_path):
+    path = write(frame(numbers(100)), tmp_path / "t.csv")
+    before = path.read_bytes()
+    (tmp_path / "link.csv").symlink_to(path)
+    for out in ("t.csv", "link.csv"):
+        with pytest.raises(OutputError, match="is one of the files to be read, and would be lost; give another path"):
+            select(path, 5, output=tmp_path / out)
+    with pytest.raises(OutputError, match=r"run\.npz: is the checkpoint's place too; give one of them another path"):
+        select(path, 5, output=tmp_path / "run.npz", checkpoint=tmp_path / "run.npz")
+    assert path.read_bytes() == before
+    assert not (tmp_path / "run.npz").exists()
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A named pipe that somebody writes a table to."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    content = frame(numbers(300)).to_csv(index=False)
+    writer = threading.Thread(target=path.write_text, args=[content], daemon=True)
+    writer.start()
+    yield path
+    writer.join(10)
+    assert not writer.is_alive()
+
+
+def test_a_named_pipe_may_be_a_target(tmp_path, pipe):
+    path = write(frame(numbers(300)), tmp_path / "t.csv")
+    assert_same(select(path, 5, target=pipe, **COLUMNS), select(path, 5, target=write_copy(path), **COLUMNS))
+
+
+def write_copy(path):
+    path.with_name("copy.csv").write_bytes(path.read_bytes())
+    return path.with_name("copy.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({}, "comes once, and this run would read it 2 times; store its rows in a file first, or pipe"),
+        ({"target": True, "exact_weights": True}, "comes once, and this run would read it 2 times"),
+        ({"target": True, "checkpoint": True}, "checkpoint needs rows that can be read again, and .*pipe.csv comes"),
+    ],
+)
+def test_what_comes_once_is_not_read_before_that_is_known_to_do(tmp_path, pipe, options, error):
+    path = write(frame(numbers(300)), tmp_path / "t.csv")
+    given = {**options, **({"checkpoint": tmp_path / "run"} if "checkpoint" in options else {})}
+    with pytest.raises(ProtosieveError, match=error):
+        select(path, 5, **{**given, "target": pipe}) if "target" in options else select(pipe, 5)
+
+
+def test_a_label_is_one_column_and_may_be_an_id_too(tmp_path):
+    path = write(frame(numbers(100)), tmp_path / "t.csv")
+    with pytest.raises(ParameterError, match=r"label must be the name of one column, got \['kind'\]; others can go"):
+        select(path, 5, label=["kind"])
+    assert select(path, 5, id=["kind", "kind"], label="kind").table.column_names[4:6] == ["kind", "name"]
+
+
+def test_the_command_says_all_that_the_command_line_can(tmp_path):
+    table = frame(numbers(100)).rename(columns={"c0": 'a,"b'})
+    path = write(table, tmp_path / "t.csv")
+    found = select(path, 5, id=["name", 'a,"b'], random_state=None, kernel=Gaussian(0.123456789))
+    words = shlex.split(found.provenance["command"])
+    assert words[words.index("--seed") + 1] == "none"
+    assert float(words[words.index("--width") + 1]) == 0.123456789
+    given = [words[i + 1] for i, word in enumerate(words) if word == "--id"]
+    assert arguments({"id": given})["id"] == ["name", 'a,"b']
+
+
+def test_records_hold_no_values_of_rows_that_were_let_go():
+    records = Records()
+    for block in range(20):
+        names = pa.array([f"{block} {k}" for k in range(50)]).dictionary_encode()
+        new = np.arange(50) + 50 * block
+        places = np.column_stack([new, new, np.zeros_like(new)])
+        records.update(np.array([0, 7, *new]), places, pa.table({"name": names}))
+    (chunk,) = records.of(np.array([7, 999]))[2]["name"].chunks
+    assert chunk.to_pylist() == ["0 7", "19 49"]
+    assert len(chunk.dictionary) == 52
+
+
+def test_dictionaries_that_differ_are_joined_whatever_their_codes_hold(tmp_path):
+    """Codes of 8 bits hold one dictionary each, but not both."""
+    paths = [tmp_path / f"{i}.arrow" for i in range(2)]
+    for i, path in enumerate(paths):
+        codes = pa.array(np.arange(20_000) % 100, pa.int8())
+        names = pa.DictionaryArray.from_arrays(codes, pa.array([f"{i} {k}" for k in range(100)]))
+        table = pa.table({"x": np.random.default_rng(i).normal(size=20_000), "name": names})
+        pyarrow.feather.write_feather(table, path, compression="uncompressed")
+    found = select(paths, 20, id="name", width=0.1).table
+    assert found["name"].to_pylist() == [f"{row // 20_000} {row % 20_000 % 100}" for row in found["row"].to_pylist()]
+
+
+def test_standard_input_without_rows_is_an_error_also_beside_a_target(tmp_path, monkeypatch):
+    path = write(frame(numbers(100)), tmp_path / "t.csv")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"name,c0,c1,c2,c3,colour,kind\n")))
+    with pytest.raises(InputError, match="standard input: there are no rows"):
+        select("-", 5, target=path, **COLUMNS)
+    with pytest.raises(ParameterError, match="target must be a file where standard input holds the rows"):
+        select("-", 5, target="-")
 
 
 def test_a_share_of_the_rows(tmp_path):

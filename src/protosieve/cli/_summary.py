@@ -145,7 +145,8 @@ def _spread(result: Prototypes) -> list[str]:
     label = run["parameters"]["label"]
     if label is None:
         return []
-    place = len(_OURS) + len(run["parameters"]["id"])  # a label called like one of our columns has another name there
+    named = list(dict.fromkeys([*run["parameters"]["id"], label]))
+    place = len(_OURS) + named.index(label)  # a label called like one of our columns has another name there
     values = [_cell(value) or "none" for value in result.table.column(place).to_pylist()]
     counts = Counter(values)
     shares: defaultdict[str, float] = defaultdict(float)

@@ -55,13 +55,15 @@ class BadRows:
 class Source(ABC):
     """One file of rows.
 
-    ``name`` is what users call it; ``size`` its bytes as stored, ``None`` where that is not known (standard input).
+    ``name`` is what users call it; ``size`` its bytes as stored, ``None`` where that is not known (standard input);
+    ``comes_once`` says that its rows flow by and cannot be read again.
     Whatever is wrong with a file as a whole (missing, truncated, of another format) is an `InputError` of one line
     that names the file, what was found and what to do.
     """
 
     name: str
     size: int | None
+    comes_once: bool
 
     @abstractmethod
     def schema(self) -> pa.Schema:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from protosieve.errors import InputError, ProtosieveError
 from protosieve.io._base import BadRows, Piece, Source
-from protosieve.io._places import Place
+from protosieve.io._places import Pipe, Place
 
 __all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "explain", "from_row", "reading", "rows_within"]
 
@@ -29,7 +29,7 @@ class FileSource(Source):
 
     def __init__(self, place: Place):
         self.place = place
-        self.name, self.size = place.name, place.size
+        self.name, self.size, self.comes_once = place.name, place.size, isinstance(place, Pipe)
         self._schema: pa.Schema | None = None
 
     @final

@@ -61,6 +61,9 @@ def _places(path: str, wanted: str | None) -> Iterator[Place]:
 
 def _local(path: str) -> Place:
     """A regular file, or something that flows by once, such as a named pipe."""
+    if any("\ud800" <= character <= "\udfff" for character in path):  # bytes that Python could not decode
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise InputError(f"{shown}: its path is not UTF-8, so that no result could name it; rename it, or give a link")
     if stat.S_ISREG(Path(path).stat().st_mode):
         return LocalFile(path)
     return Pipe(path, lambda: Path(path).open("rb"), own=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,11 @@ from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
 from protosieve.preprocess import Layout
 
-__all__ = ["Block", "Position", "read_blocks", "rows_per_block"]
+__all__ = ["Block", "LeftOut", "Position", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
+_SHOWN = 5  # rows left out that are told of one by one
 
 
 @storable
@@ -30,6 +32,23 @@ class Position:
     before: int = 0
 
 
+@storable
+@dataclass
+class LeftOut:
+    """Rows that could not be used: how many, and the first few."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, rows: Sequence[BadRow]) -> None:
+        self.count += len(rows)
+        self.first += [str(row) for row in rows[: _SHOWN - len(self.first)]]
+
+    def merge(self, later: "LeftOut") -> None:
+        self.count += later.count
+        self.first += later.first[: _SHOWN - len(self.first)]
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows that can be used, as numbers, with all that is known of where they stood."""
@@ -38,7 +57,7 @@ class Block:
     tables: list[pa.Table]  # the columns asked for, one table after the other: their types may differ
     numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
     sources: NDArray[np.int64]  # the file of each row
-    bad: list[BadRow]  # rows left out since the block before
+    left_out: LeftOut  # since the block before
     until: Position  # where the next block begins
     bytes_read: int  # of all files so far
 
@@ -72,7 +91,7 @@ def read_blocks(
             size = rows_per_block(layout.width)
             while waiting.rows >= size:
                 yield waiting.take(size)
-    if waiting.rows or waiting.bad:
+    if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
 
 
@@ -84,14 +103,15 @@ class _Part:
     name: str
     before: int  # rows of the files before
     piece: Piece | None
-    bad: list[BadRow]
+    bad: list[BadRow]  # some may lie in pieces to come: readers look at many rows at once
+    end: int  # rows of the file up to the next piece, those left out counted too
     bytes_read: int
 
     @property
-    def rows(self) -> int:
-        """Rows of the file up to here, those left out counted too."""
-        read = [] if self.piece is None else [int(self.piece.numbers[-1]) + 1]
-        return max([*read, *(row.number + 1 for row in self.bad)], default=0)
+    def begin(self) -> Position:
+        """Its first row, or where that would be."""
+        row = self.end if self.piece is None else int(self.piece.numbers[0])
+        return Position(self.source, row, self.before)
 
 
 def _read(
@@ -100,15 +120,20 @@ def _read(
     before, bytes_before = start.before, sum(source.size or 0 for source in sources[: start.source])
     for i in range(start.source, len(sources)):
         source, bad = sources[i], BadRows(skip)
-        rows = first = start.row if i == start.source else 0
+        first = end = furthest = start.row if i == start.source else 0
         for piece in source.pieces(columns, first, bad):
-            part = _Part(i, source.name, before, piece, bad.noted, bytes_before + piece.bytes_read)
-            bad.noted, rows = [], part.rows
-            yield part
+            noted, bad.noted = bad.noted, []
+            end, furthest = int(piece.numbers[-1]) + 1, _beyond(noted, furthest)
+            yield _Part(i, source.name, before, piece, noted, end, bytes_before + piece.bytes_read)
         bytes_before += source.size or 0
-        last = _Part(i, source.name, before, None, bad.noted, bytes_before)
-        yield last
-        before += max(rows, last.rows)
+        end = max(end, _beyond(bad.noted, furthest))
+        yield _Part(i, source.name, before, None, bad.noted, end, bytes_before)
+        before += end
+
+
+def _beyond(bad: list[BadRow], row: int) -> int:
+    """The first row after these, from ``row`` on."""
+    return max([row, *(one.number + 1 for one in bad)])
 
 
 @dataclass(frozen=True)
@@ -140,18 +165,23 @@ class _Waiting:
         self._end = start
         self._bytes = 0
         self.rows = 0
-        self.bad: list[tuple[Position, BadRow]] = []
+        self._bad: list[tuple[Position, BadRow]] = []  # of the last part: the next block may end before them
+        self._left_out = LeftOut()  # before it
+
+    @property
+    def has_left_out(self) -> bool:
+        return bool(self._bad or self._left_out.count)
 
     def add(self, part: _Part, layout: Layout, skip: bool, grow: bool) -> None:
         """Rows that cannot be used are an error, or noted."""
+        self._settle(part.begin)
         bad = BadRows(skip, list(part.bad))
         if part.piece is not None:
             rows = _usable(part, part.piece, layout.raw(part.piece.table, grow), bad)
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
-        self.bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
-        rows_in_file = max(part.rows, self._end.row if part.source == self._end.source else 0)
-        self._end = Position(part.source, rows_in_file, part.before)
+        self._bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
+        self._end = Position(part.source, part.end, part.before)
         self._bytes = part.bytes_read
 
     def take(self, size: int) -> Block:
@@ -160,17 +190,22 @@ class _Waiting:
         self.rows -= size
         rest = self._parts[0] if self._parts else None
         until = self._end if rest is None else Position(rest.source, int(rest.numbers[0]), rest.before)
-        bad = [row for place, row in self.bad if place < until]
-        self.bad = [(place, row) for place, row in self.bad if place >= until]
+        self._settle(until)
+        left_out, self._left_out = self._left_out, LeftOut()
         return Block(
             rows=self._convert(np.concatenate([part.raw for part in taken])) if taken else np.zeros((0, 0)),
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),
-            bad=bad,
+            left_out=left_out,
             until=until,
             bytes_read=self._bytes,
         )
+
+    def _settle(self, until: Position) -> None:
+        """Rows left out before ``until``, which no block will end before, are counted, and but for a few forgotten."""
+        self._left_out.add([row for _, row in sorted((one for one in self._bad if one[0] < until), key=itemgetter(0))])
+        self._bad = [one for one in self._bad if one[0] >= until]
 
 
 def _concatenated(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

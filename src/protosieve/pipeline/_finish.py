@@ -108,7 +108,7 @@ def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> f
 def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
     """Ours first, then ids and label, then the users' other columns, as they are in their files."""
     columns = {name: pa.array(values) for name, values in ours.items()}
-    first = [*run.options.id, *([run.options.label] if run.options.label else [])]
+    first = list(dict.fromkeys([*run.options.id, *([run.options.label] if run.options.label else [])]))
     for name in [*first, *(name for name in theirs.column_names if name not in first)]:
         columns[_free(name, [*columns, *theirs.column_names])] = theirs.column(name)
     return pa.table(columns)

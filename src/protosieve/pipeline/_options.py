@@ -1,6 +1,8 @@
 """What a run was asked for: everything that decides its result, as one value that can be stored and compared."""
 
+import csv
 import dataclasses
+import io
 import math
 import os
 import shlex
@@ -66,6 +68,8 @@ class Options:
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
+        if not isinstance(self.label, str | None):
+            raise ParameterError(f"label must be the name of one column, got {self.label!r}; others can go to id")
         if self.passes > 1 and self.method != "swap":
             raise ParameterError(
                 f'passes={self.passes} needs method="swap"; {self.method!r} has no use for a second look'
@@ -105,6 +109,8 @@ class Options:
             raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
 
     def _check_stdin(self) -> None:
+        if "-" in (self.target or []):
+            raise ParameterError("target must be a file where standard input holds the rows to choose from, got '-'")
         if _share(self.n_prototypes) is not None:
             raise ParameterError(
                 f"n_prototypes={self.n_prototypes!r} is a share of rows whose number standard input does not tell; "
@@ -168,7 +174,16 @@ def _flags(name: str, value: Any) -> list[str]:
     flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         return [flag]
-    return [word for item in (value if isinstance(value, list) else [value]) for word in (flag, str(item))]
+    if isinstance(value, list):
+        return [word for item in value for word in (flag, item if name == "target" else _quoted(item))]
+    return [flag, "none" if value is None else str(value)]
+
+
+def _quoted(name: str) -> str:
+    """A column's name in a list separated by commas."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([name])
+    return text.getvalue()
 
 
 def _kernel_flags(kernel: Kernel) -> list[str]:
@@ -177,4 +192,4 @@ def _kernel_flags(kernel: Kernel) -> list[str]:
     if name is None or (name == "gaussian" and kernel == Gaussian()):
         return []
     width = getattr(kernel, "width", "median")
-    return ["--kernel", name] + ([] if width == "median" else ["--width", f"{width:g}"])
+    return ["--kernel", name] + ([] if width == "median" else ["--width", str(float(width))])

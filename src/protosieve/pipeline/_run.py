@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.io import BadRow, Source
+from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
-from protosieve.pipeline._blocks import Block, Position
+from protosieve.pipeline._blocks import Block, LeftOut, Position
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._tables import Records, joined
 from protosieve.preprocess import Encoding, Layout, Survey
@@ -22,10 +22,9 @@ from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStream
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["HEAD", "LeftOut", "Phase", "Run", "Surveying", "phases_of"]
+__all__ = ["HEAD", "Phase", "Run", "Surveying", "phases_of"]
 
 HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
-_SHOWN = 5  # rows left out that are told of one by one
 
 _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -34,19 +33,6 @@ _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
     "stream": ProtoStream,
     "swap": ProtoSwap,
 }
-
-
-@storable
-@dataclass
-class LeftOut:
-    """Rows that could not be used: how many, and the first few."""
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, rows: list[BadRow]) -> None:
-        self.count += len(rows)
-        self.first += [str(row) for row in rows[: _SHOWN - len(self.first)]]
 
 
 @storable
@@ -135,6 +121,10 @@ class Run:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
         first = self.random.seen
         self.random.observe(rows)
+        self.keep_records(block, first)
+
+    def keep_records(self, block: Block, first: int) -> None:
+        """The users' own columns of rows that may be chosen, of a block whose first row has this number."""
         held = self.selector.held_indices_
         own = held[(held >= first) & (held < first + len(block))]
         places = np.column_stack([own, block.numbers[own - first], block.sources[own - first]])
@@ -169,6 +159,11 @@ class Phase(ABC):
     def end(self, run: Run) -> None:  # noqa: B027
         """After the last."""
 
+    def check_some(self, run: Run) -> None:
+        """`InputError` where none of the rows of these files could be used."""
+        if self.is_first and not run.rows:
+            raise InputError(_no_rows(self.sources, run.left_out))
+
 
 class Surveying(Phase):
     """Pass 1: statistics, categories, the number of rows, and a sample of the target."""
@@ -196,8 +191,6 @@ class Surveying(Phase):
             run.sample.observe(block.rows)
 
     def end(self, run: Run) -> None:
-        if not run.rows:
-            raise InputError(_no_rows(self.sources, run.left_out))
         if self._is_target:
             assert run.sample is not None
             run.settle()
@@ -246,8 +239,6 @@ class _Streaming(Phase):
             self._settle(run)
 
     def end(self, run: Run) -> None:
-        if not run.rows:
-            raise InputError(_no_rows(self.sources, run.left_out))
         if run.encoding is None:
             self._settle(run)
 
@@ -262,7 +253,7 @@ class _Streaming(Phase):
 
 
 class _Reviewing(Phase):
-    """One more pass for the same choice."""
+    """One more pass for the same choice. Rows that were let go may come back, so all columns are read again."""
 
     label = "review"
 
@@ -270,6 +261,7 @@ class _Reviewing(Phase):
         selector = run.selector
         assert isinstance(selector, ProtoSwap)
         selector.review(block.rows, first=run.rows)
+        run.keep_records(block, run.rows)
 
 
 class _Weighing(Phase):
@@ -299,7 +291,7 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     if target:
         phases.append(Surveying(target, layout, is_input=False, is_target=True))
     phases.append(_Selecting(inputs))
-    phases += [_Reviewing(inputs, layout.columns) for _ in range(1, options.passes)]
+    phases += [_Reviewing(inputs) for _ in range(1, options.passes)]
     if options.exact_weights:
         phases.append(_Weighing(target or inputs, layout.columns))
     return phases

@@ -1,6 +1,7 @@
 """`select`: from files to prototypes."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
-from protosieve.errors import ParameterError
+from protosieve.errors import InputError, OutputError, ParameterError
 from protosieve.io import Source, check_output, check_schemas, find_sources, write_table
 from protosieve.kernels import Gaussian, Kernel
 from protosieve.pipeline._ahead import ahead
@@ -165,7 +166,7 @@ def select(
     store = _checkpoint(options, checkpoint, every, resume)
     if output is not None:
         check_output(os.fspath(output))
-    job = _begin(options, store, resume)
+    job = _begin(options, store, resume, output)
     with bar(quiet) if progress is None else nullcontext(progress) as watcher:
         job.drive(watcher)
         result = finish(job.run, [source.name for source in job.inputs])
@@ -270,6 +271,7 @@ class _Job:
             while (block := _next(blocks, stop)) is not None:
                 self._take(phase, block)
                 watcher(self._tick(phase, block))
+        phase.check_some(run)
         phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
 
@@ -286,7 +288,7 @@ class _Job:
         if len(block):
             phase.take(run, block)
         if phase.is_first:
-            run.left_out.add(block.bad)
+            run.left_out.merge(block.left_out)
         run.position, run.rows = block.until, run.rows + len(block)
         if self.store is not None:
             self.store.passed(run, len(block))
@@ -313,15 +315,42 @@ class _Job:
         return f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
 
 
-def _begin(options: Options, store: Checkpoint | None, resume: bool) -> _Job:
+def _begin(options: Options, store: Checkpoint | None, resume: bool, output: str | os.PathLike[str] | None) -> _Job:
     """Look at all files, and settle what can be settled before rows are read."""
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
+    _check_apart(output, store, [*inputs, *target])
     run = _fresh(options, inputs, target)
+    _check_once(phases_of(options, run.layout, inputs, target), store)
     if store is not None:
         run = take_up(store.path, run, resume)
         store.begin(run)
     return _Job(run, inputs, phases_of(options, run.layout, inputs, target), store)
+
+
+def _check_apart(output: str | os.PathLike[str] | None, store: Checkpoint | None, sources: Sequence[Source]) -> None:
+    """The output must not take the place of what is read, nor of the checkpoint, which is removed in the end."""
+    if output is None or os.fspath(output) == "-":
+        return
+    place = os.path.realpath(output)
+    if store is not None and os.path.realpath(store.path) == place:
+        raise OutputError(f"{output}: is the checkpoint's place too; give one of them another path")
+    for source in sources:
+        if os.path.realpath(source.name) == place:
+            raise OutputError(f"{output}: is one of the files to be read, and would be lost; give another path")
+
+
+def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:
+    """What flows by once, such as a named pipe, can be read by one pass, and not be taken up again."""
+    times = Counter(source for phase in phases for source in phase.sources if source.comes_once)
+    for source, passes in times.items():
+        if passes > 1:
+            raise InputError(
+                f"{source.name}: comes once, and this run would read it {passes} times; store its rows in a file "
+                "first, or pipe inputs to standard input, -"
+            )
+        if store is not None:
+            raise ParameterError(f"checkpoint needs rows that can be read again, and {source.name} comes once")
 
 
 def _next(blocks: Iterator[Block], stop: Stop) -> Block | None:

@@ -25,6 +25,9 @@ def joined(tables: list[pa.Table]) -> pa.Table:
 
 def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     types = {part.type for part in parts}
+    if any(map(pa.types.is_dictionary, types)) and not _share_dictionary(parts):
+        found = _joined([_decoded(part) for part in parts]).combine_chunks()
+        return pa.chunked_array([found.dictionary_encode() if all(map(pa.types.is_dictionary, types)) else found])
     if len(types) == 1:
         return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
     try:
@@ -32,6 +35,18 @@ def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
         return pa.concat_tables(tables, promote_options="permissive").column(0)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
         return pa.chunked_array([pa.array(map(_cell, part.to_pylist()), pa.string()) for part in parts])
+
+
+def _share_dictionary(parts: list[pa.ChunkedArray]) -> bool:
+    """Else one for all of them would come to hold every value of a column, and may exceed the type of its codes."""
+    if len({part.type for part in parts}) > 1:
+        return False
+    dictionaries = [chunk.dictionary for part in parts for chunk in part.chunks]
+    return all(one.equals(dictionaries[0]) for one in dictionaries)
+
+
+def _decoded(part: pa.ChunkedArray) -> pa.ChunkedArray:
+    return part.cast(part.type.value_type) if pa.types.is_dictionary(part.type) else part
 
 
 def _parsed(parts: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
@@ -65,16 +80,18 @@ class Records:
         if self._table is None:
             self._table, self.places = table.combine_chunks(), places
             return
-        keep = np.isin(self.places[:, 0], held)
-        if len(places) or not keep.all():
-            kept = self._table.filter(pa.array(keep))
-            self._table = joined([kept, table]).combine_chunks()
-            self.places = np.concatenate([self.places[keep], places])
+        keep, fresh = np.isin(self.places[:, 0], held), ~np.isin(places[:, 0], self.places[:, 0])
+        if fresh.any() or not keep.all():
+            both = np.concatenate([self.places[keep], places[fresh]])
+            order = np.argsort(both[:, 0])  # a review brings rows from before those that are held
+            table = joined([self._table.filter(pa.array(keep)), table.filter(pa.array(fresh))])
+            self._table, self.places = table.take(pa.array(order)).combine_chunks(), both[order]
 
     def of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Table]:
         """Of rows, in the order asked for: numbers in the whole input, files, columns."""
         assert self._table is not None
         found = np.searchsorted(self.places[:, 0], indices)
+        assert (self.places[found, 0] == indices).all(), "a prototype's own columns were forgotten"
         return self.places[found, 1], self.places[found, 2], self._table.take(pa.array(found))
 
     def pack(self) -> "Records":

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import InputError
+from protosieve.preprocess._columns import Column
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout, check_columns
+from protosieve.preprocess._lists import ListColumn
 from protosieve.preprocess._settle import Draft
 from protosieve.preprocess._steps import Step
 
@@ -116,8 +118,9 @@ class Encoding:
         table = _as_table(table, used)
         check_columns(table, used)
         table = table.select(used)
-        for name in self.layout.columns:
-            table = table if name in used else table.append_column(name, pa.nulls(table.num_rows))
+        for column in self.layout.items:
+            if column.name not in used:
+                table = table.append_column(column.name, _unknown(column, table.num_rows))
         raw, problems = self.layout.raw(table, grow=False)
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; mend the row or leave it out")
@@ -147,6 +150,13 @@ class Encoding:
             "dropped": dict(self.dropped),
             "left_out": dict(self.layout.left_out),
         }
+
+
+def _unknown(column: Column, rows: int) -> pa.Array:
+    """Cells of a column that is not looked at."""
+    if isinstance(column, ListColumn):
+        return pa.FixedSizeListArray.from_arrays(pa.nulls(rows * column.width, pa.float64()), column.width)
+    return pa.nulls(rows)
 
 
 def _as_table(table: Any, columns: list[str]) -> pa.Table:
