@@ -24,7 +24,7 @@ from protosieve.selectors._stream import Saved, Standing
 
 __all__ = ["FILE", "HEAD", "ROW", "Phase", "Run", "Surveying", "phases_of"]
 
-HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
+HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
 ROW, FILE = "protosieve.row", "protosieve.file"  # where a kept record stood, beside the users' own columns
 
 _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
@@ -212,6 +212,9 @@ class _Selecting(Phase):
         run.n_rows += len(block) if self.is_first else 0
         run.feed(block, block.rows, None if run.rows else run.target)
 
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_rows)
+
 
 class _Streaming(Phase):
     """Standard input, which comes once: the first rows settle the encoding, then the target is what has been seen."""
@@ -263,6 +266,9 @@ class _Reviewing(Phase):
         selector.review(block.rows, first=run.rows)
         run.keep_records(block, run.rows)
 
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_rows)
+
 
 class _Weighing(Phase):
     """One more pass over the target, for the members alone: their exact means."""
@@ -279,6 +285,9 @@ class _Weighing(Phase):
         weighing.similarity += run.selector.transform(rows).sum(axis=0, dtype=np.float64)
         weighing.nearest += np.bincount(run.selector.predict(rows), minlength=len(weighing.nearest))
         weighing.rows += len(rows)
+
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_target)
 
 
 def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target: Sequence[Source]) -> list[Phase]:
@@ -308,8 +317,21 @@ def _records(block: Block, rows: NDArray[np.int64]) -> pa.Table:
     return table.append_column(ROW, pa.array(block.numbers[rows])).append_column(FILE, pa.array(block.sources[rows]))
 
 
+def _check_count(sources: Sequence[Source], found: int, before: int) -> None:
+    """Files that somebody still writes to would be surveyed in part and weighed as another whole."""
+    if found != before:
+        raise InputError(
+            f"{_named(sources)}: had {before:,} usable rows when read first and {found:,} now, so it has changed "
+            "on the way; run again when it is complete"
+        )
+
+
+def _named(sources: Sequence[Source]) -> str:
+    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+
+
 def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:
-    where = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+    where = _named(sources)
     if left_out.count:
         return f"{where}: no row can be used; the first problem is {left_out.first[0]}"
     return f"{where}: there are no rows; give files that have some"

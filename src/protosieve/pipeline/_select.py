@@ -62,8 +62,8 @@ def select(
 
     What ``protosieve select`` does, from Python. Stored files are read twice: the first pass learns how columns become
     numbers, counts the rows and draws a sample of the target; the second selects against that sample. Standard input,
-    ``"-"``, is read once: its first 10,000 rows settle the encoding and the kernel's width, and the target is what has
-    been seen so far.
+    ``"-"``, is read once: its first block, or blocks, of 10,000 rows or a few more settle the encoding and the kernel's
+    width, and the target is what has been seen so far.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def select(
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
     features, exclude, categorical : column or columns, optional
         The columns to compare rows by; those not to; those whose numbers are names.
-    id, label : column or columns, optional
+    id, label : column or columns, and one column, optional
         Columns that are kept but not compared by; they come first in the result.
     embedding : column, optional
         A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
