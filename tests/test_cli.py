@@ -58,7 +58,7 @@ def test_a_summary_says_what_was_done_and_how_good_it_is(folder):
     assert "and 2 more" in shown.stdout
     assert re.search(r"The 12 prototypes carry 9\d\.\d+ % of what the kernel sees\.", shown.stdout)
     assert re.search(r"12 random rows with the best weights would leave [\d.]+ times as much\.", shown.stdout)
-    assert re.search(r"By kind: kind \d has \d+ prototypes \(\d+ % of the rows\), kind \d has", shown.stdout)
+    assert re.search(r"By kind: kind \d has \d+ prototypes, nearest to \d+ % of the rows; kind \d has", shown.stdout)
     assert shown.stdout.endswith("Written to chosen.parquet.\n")
     assert not set("─│╭\x1b") & set(shown.stdout)
     chosen = pq.read_table(folder / "chosen.parquet")

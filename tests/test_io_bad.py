@@ -38,7 +38,7 @@ def test_bad_rows_of_csv_are_left_out_and_noted(written):
     assert [(row.number, row.problem) for row in noted] == [
         (1, "has 1 cell and the header has 2"),
         (2, "has 3 cells and the header has 2"),
-        (3, "column 'b' is not UTF-8"),
+        (3, "column 'b' is not UTF-8 (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"),
         (5, "has 1 cell and the header has 2"),
     ]
 
@@ -162,7 +162,7 @@ def test_rows_of_json_lines_agree_with_the_standard_library(rows, small, tmp_pat
         (b"1,2.5\n3,4\n", r"the first line looks like data \(1, 2\.5\); a header line with names is needed$"),
         (b"a,,b\n", r"column 2 of the header has no name; give it one$"),
         (b"a,b,a\n", r"columns 1 and 3 are both called 'a'; give each column its own name$"),
-        (b"\xffa,b\n", r"the header line is not UTF-8 \(invalid start byte\); save the file as UTF-8$"),
+        (b"\xffa,b\n", r"the header line is not UTF-8 \(invalid start byte\); save the file as UTF-8, or convert"),
         (
             b"a;b;c\n1;2;3\n",
             r"the header is one cell, 'a;b;c': cells seem to be separated by ';', not by a comma; save it",

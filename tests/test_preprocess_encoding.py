@@ -510,3 +510,14 @@ def test_a_matrix_that_was_dropped_is_not_asked_for():
     survey.update(layout.raw(table, grow=True)[0])
     encoding = survey.settle(scale="none")
     np.testing.assert_array_equal(encoding.encode({"y": [4.0, 5.0]}), [[4.0], [5.0]])
+
+
+def test_text_that_names_rows_is_dropped_with_a_word():
+    rows = 300
+    table = pa.table({"key": [f"u{i}" for i in range(rows)], "x": np.arange(rows, dtype=float)})
+    layout = Layout.of(table.schema)
+    survey = Survey.of(layout)
+    survey.update(layout.raw(table, grow=True)[0])
+    encoding = survey.settle()
+    assert encoding.names == ["x"]
+    assert "dropped: key, nearly every value differs: it names rows rather than describing them" in encoding.describe()

@@ -35,15 +35,14 @@ def kinds(layout):
 
 
 def test_every_usable_column_is_a_feature_of_its_kind():
-    assert kinds(Layout.of(SCHEMA)) == {
+    assert kinds(Layout.of(SCHEMA, exclude="vec")) == {
         "name": "category", "age": "number", "height": "number", "price": "number", "born": "date", "seen": "date",
         "at": "date", "took": "date", "smoker": "category", "colour": "category", "note": "category",
     }  # fmt: skip
 
 
 def test_columns_that_cannot_be_features_are_left_out_with_a_word():
-    assert Layout.of(SCHEMA).left_out == {
-        "vec": "a list; name it with --embedding vec to use it",
+    assert Layout.of(SCHEMA, exclude="vec").left_out == {
         "tags": "a list of string, not of numbers",
         "photo": "binary, neither numbers nor text",
         "nested": "struct<a: int8>, neither numbers nor text",
@@ -52,13 +51,27 @@ def test_columns_that_cannot_be_features_are_left_out_with_a_word():
     }
 
 
-def test_a_name_the_shell_would_split_is_quoted_in_advice():
-    layout = Layout.of(pa.schema([("my vec", pa.list_(pa.float64())), ("a", pa.int8())]))
-    assert "--embedding 'my vec'" in layout.left_out["my vec"]
+def test_lists_of_numbers_are_used_or_excluded_but_not_overlooked():
+    schema = pa.schema([("my vec", pa.list_(pa.float64())), ("a", pa.int8())])
+    with pytest.raises(
+        InputError,
+        match=r"^column 'my vec' holds lists of numbers: choose by them with --embedding 'my vec', or leave them out "
+        r"with --exclude 'my vec'$",
+    ):
+        Layout.of(schema)
+    assert Layout.of(schema, exclude="my vec").columns == ["a"]
+    assert Layout.of(schema, features="a").columns == ["a"]
+    assert Layout.of(schema, id="my vec").columns == ["a"]
+
+
+def test_a_column_without_a_name_is_left_out():
+    schema = pa.schema([("(index)", pa.int64()), ("a", pa.int8())])
+    assert Layout.of(schema).left_out == {"(index)": "it has no name in the file"}
+    assert Layout.of(schema, features=["(index)"]).columns == ["(index)"]
 
 
 def test_columns_named_otherwise_are_not_features_and_need_no_word():
-    layout = Layout.of(SCHEMA, id="name", label="smoker", exclude=["photo", "note"])
+    layout = Layout.of(SCHEMA, id="name", label="smoker", exclude=["photo", "note", "vec"])
     assert not {"name", "smoker", "note"} & set(layout.columns)
     assert "photo" not in layout.left_out
 
@@ -142,7 +155,7 @@ def test_names_are_text(given):
         ({"embedding": "age"}, "embedding: column 'age' is int32, not a list of numbers; name a column of lists"),
         ({"embedding": "tags"}, "column 'tags' cannot be used: a list of string, not of numbers"),
         ({"features": "photo"}, "features: column 'photo' cannot be used: binary, neither numbers nor text"),
-        ({"categorical": "age", "exclude": "age"}, "categorical: column 'age' is not among the features"),
+        ({"categorical": "age", "exclude": ["age", "vec"]}, "categorical: column 'age' is not among the features"),
         (
             {"categorical": "vec", "features": "vec"},
             "categorical: column 'vec' holds lists, which cannot be categories",
@@ -155,10 +168,10 @@ def test_contradictions_are_errors(words, message):
 
 
 def test_no_usable_column_is_one_error_with_every_reason():
-    schema = pa.schema([("vec", pa.list_(pa.float32())), ("photo", pa.binary()), ("key", pa.int64())])
+    schema = pa.schema([("tags", pa.list_(pa.string())), ("photo", pa.binary()), ("key", pa.int64())])
     with pytest.raises(
         InputError,
-        match=r"^no column can be used as a feature: 'vec' \(a list; name it with --embedding vec to use it\), "
+        match=r"^no column can be used as a feature: 'tags' \(a list of string, not of numbers\), "
         r"'photo' \(binary, neither numbers nor text\), 'key' \(named with --id\); give numbers, dates or text, or",
     ):
         Layout.of(schema, id="key")

@@ -495,6 +495,6 @@ def test_missing_and_doubled_columns_are_errors():
 
 
 def test_an_empty_table_is_an_empty_matrix():
-    raw, problems = Layout.of(SCHEMA).raw(SCHEMA.empty_table(), grow=True)
+    raw, problems = Layout.of(SCHEMA, exclude="vec").raw(SCHEMA.empty_table(), grow=True)
     assert raw.shape == (0, 7)
     assert problems == []

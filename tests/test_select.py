@@ -302,6 +302,20 @@ def test_standard_input_without_rows_is_an_error_also_beside_a_target(tmp_path, 
         select("-", 5, target="-")
 
 
+@pytest.mark.parametrize("options", [{}, {"exact_weights": True}])
+def test_a_file_that_grows_while_it_is_read_is_an_error(tmp_path, options):
+    path = write(frame(numbers(500)), tmp_path / "t.csv")
+    content = path.read_text().splitlines(keepends=True)
+
+    def grow(tick):
+        if tick.phase == (2 if options else 1):
+            path.write_text("".join(content + content[1:51]))
+
+    with pytest.raises(InputError, match=r"t\.csv: had 500 usable rows when read first and 550 now, so it has changed"):
+        select(path, 5, progress=grow, output=tmp_path / "out.csv", **options, **COLUMNS)
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_share_of_the_rows(tmp_path):
     np.save(tmp_path / "x.npy", numbers())
     assert len(select(tmp_path / "x.npy", "2%", width=1.0)) == 30

@@ -103,7 +103,8 @@ def _worth(result: Prototypes) -> list[str]:
     sample = result.certificate.sample
     by = "" if sample is None else f", judged by a sample of {sample:,} rows"
     allowed = min(result.parameters["n_prototypes"], result.n_seen)
-    lines = [f"The {_prototypes(len(result))} carry {_percent(result.residual)} of what the kernel sees{by}."]
+    carry = "carries" if len(result) == 1 else "carry"
+    lines = [f"The {_prototypes(len(result))} {carry} {_percent(result.residual)} of what the kernel sees{by}."]
     if len(result) < allowed:
         lines.append(f"{allowed:,} were allowed; the method found no use for more.")
     random = (result.provenance or {}).get("residual_of_random_rows")
@@ -154,10 +155,10 @@ def _spread(result: Prototypes) -> list[str]:
         shares[value] += share
     (most, n), *others = counts.most_common(_LABELS)
     whole = "the rows" if run["parameters"]["target"] is None else "the target"
-    said = [f"{most} has {_prototypes(n)} ({100 * shares[most]:.0f} % of {whole})"]
-    said += [f"{value} has {n:,} ({100 * shares[value]:.0f} %)" for value, n in others]
+    said = [f"{most} has {_prototypes(n)}, nearest to {100 * shares[most]:.0f} % of {whole}"]
+    said += [f"{value} has {n:,}, to {100 * shares[value]:.0f} %" for value, n in others]
     said += [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
-    return [one_line(f"By {label}: {', '.join(said)}.")]
+    return [one_line(f"By {label}: {'; '.join(said)}.")]
 
 
 def _place(output: str | None) -> str:

@@ -45,10 +45,10 @@ class BadRows:
     skip: bool
     noted: list[BadRow] = field(default_factory=list)
 
-    def found(self, row: BadRow, remedy: str = "mend the row, or leave such rows out with --bad-rows skip") -> None:
+    def found(self, row: BadRow) -> None:
         """Note the row, or raise `InputError`."""
         if not self.skip:
-            raise InputError(f"{row}; {remedy}")
+            raise InputError(f"{row}; mend the row, or leave such rows out with --bad-rows skip")
         self.noted.append(row)
 
 

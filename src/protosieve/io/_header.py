@@ -11,6 +11,7 @@ from protosieve.io._guess import guessed
 
 __all__ = ["header_names"]
 
+_UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
 _LONGEST = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = {",": "a comma", "\t": "a tab", ";": "';'", "|": "'|'"}
@@ -22,8 +23,13 @@ def header_names(stream: Any, separator: str, file: str) -> list[str]:
     try:
         text = _record(stream, file).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: the header line is not UTF-8 ({error.reason}); save the file as UTF-8") from error
+        raise InputError(
+            f"{file}: the header line is not UTF-8 ({error.reason}); save the file as UTF-8, or convert it by "
+            "iconv -f cp1252 -t utf-8, or whatever it is in"
+        ) from error
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    if len(names) > 1 and not names[0].strip():
+        names[0] = _UNNAMED
     _check(names, separator, file)
     return names
 
@@ -43,7 +49,9 @@ def _record(stream: Any, file: str) -> bytes:
 def _check(names: list[str], separator: str, file: str) -> None:
     if len(names) == 1:
         _check_separator(names[0], separator, file)
-    if all(map(_is_number, names)):
+    numbers = [name for name in names if _is_number(name)]
+    # years may name columns, and fractions do not
+    if len(numbers) == len(names) or (2 * len(numbers) > len(names) and any("." in name for name in numbers)):
         raise InputError(
             f"{file}: the first line looks like data ({', '.join(names[:5])}); a header line with names is needed"
         )

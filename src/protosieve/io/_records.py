@@ -17,6 +17,7 @@ NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _BLOCK = 1 << 20  # bytes parsed at once, and therefore the longest row; pyarrow reads 32 of them ahead
 _FIRST_MARK = 0xF0000  # for private use; nobody writes these
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
+_CONVERT = " (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -95,7 +96,7 @@ class Records:
         for name, cells in zip(self._names, batch.columns if self._stream.marked else [], strict=False):
             marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
             for number in numbers[marked.to_numpy(zero_copy_only=False)].tolist():
-                self.bad.setdefault(number, f"column {name!r} is not UTF-8")
+                self.bad.setdefault(number, f"column {name!r} is not UTF-8{_CONVERT}")
         return pa.Table.from_batches([batch])
 
     def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:

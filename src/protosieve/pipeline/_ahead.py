@@ -1,5 +1,6 @@
 """One step ahead: an iterator that works in a thread of its own while its results are being used."""
 
+import math
 import queue
 import threading
 import time
@@ -12,7 +13,6 @@ __all__ = ["ahead"]
 T = TypeVar("T")
 
 _END = object()
-_PATIENCE = 2.0  # seconds for the last item
 
 
 class _Failure:
@@ -20,12 +20,12 @@ class _Failure:
         self.error = error
 
 
-def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None, None]:
+def ahead(items: Generator[T, None, None], depth: int = 2, patience: float = math.inf) -> Generator[T, None, None]:
     """The same items in the same order, up to ``depth`` of them made before they are asked for.
 
     Reading and parsing release Python's lock, so they cost no time of whoever uses the rows. An error is raised where
-    its item would have come. Closing the iterator stops the thread after the item it is at; one that waits for input
-    which may never come is left behind.
+    its item would have come. Closing the iterator stops the thread after the item it is at; one that has not come to
+    its end after ``patience`` seconds, waiting for input that may never come, is left behind.
     """
     ready: queue.Queue[Any] = queue.Queue(depth)
     stopped = threading.Event()
@@ -38,7 +38,7 @@ def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None,
             yield item
     finally:
         stopped.set()
-        late = time.monotonic() + _PATIENCE
+        late = time.monotonic() + patience
         while thread.is_alive() and time.monotonic() < late:  # it may be waiting for room
             _discard(ready)
             thread.join(0.01)

@@ -1,5 +1,6 @@
 """Rows of many files as blocks of one size, however they are cut into files and pieces."""
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
 from protosieve.preprocess import Layout
 
-__all__ = ["Block", "LeftOut", "Position", "read_blocks", "rows_per_block"]
+__all__ = ["Block", "LeftOut", "Position", "patience", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
+_PATIENCE = 2.0
 _FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
 _SHOWN = 5  # rows left out that are told of one by one
 
@@ -71,6 +73,11 @@ def rows_per_block(width: int) -> int:
     return min(max(1 << (fitting.bit_length() - 1), _FEWEST), _MOST)
 
 
+def patience(sources: Sequence[Source]) -> float:
+    """Seconds to wait for a piece nobody wants any more: of a file it comes, of a pipe perhaps never."""
+    return _PATIENCE if any(source.size is None for source in sources) else math.inf
+
+
 def read_blocks(
     sources: Sequence[Source],
     layout: Layout,
@@ -85,7 +92,7 @@ def read_blocks(
     The last block has the rows that are left, perhaps none. Memory is that of a block and of a few pieces.
     """
     waiting = _Waiting(start, convert)
-    with closing(ahead(_read(sources, columns, start, skip))) as parts:
+    with closing(ahead(_read(sources, columns, start, skip), patience=patience(sources))) as parts:
         for part in parts:
             waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)

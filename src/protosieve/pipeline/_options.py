@@ -130,8 +130,15 @@ def names(given: Any, argument: str) -> list[str]:
         return []
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not all(isinstance(name, str | os.PathLike) for name in found):
-        raise ParameterError(f"{argument} must be a name or a list of names, got {given!r}")
+        raise ParameterError(f"{argument} must be a name or a list of names, got {_shown(given)}")
     return [os.fspath(name) for name in found]
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    if len(text) <= 60 and "\n" not in text:
+        return text
+    return f"a {type(given).__name__}; rows in memory are for a selector, such as ProtoSwap(n_prototypes).fit(rows)"
 
 
 def kernel_of(kernel: Any, width: Any) -> Kernel:

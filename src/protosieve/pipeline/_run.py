@@ -1,5 +1,8 @@
 """The state of a run over files: one value that can be stored, and the phases that carry it on."""
 
+import math
+import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
 from protosieve.pipeline._blocks import Block, LeftOut, Position
@@ -24,7 +27,8 @@ from protosieve.selectors._stream import Saved, Standing
 
 __all__ = ["HEAD", "Phase", "Run", "Surveying", "phases_of"]
 
-HEAD = 10_000  # rows of standard input that settle the encoding and the kernel's width
+HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
+_MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
 
 _SELECTORS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -111,8 +115,26 @@ class Run:
         self.encoding = self.survey.settle(self.options.scale, self.options.max_categories)
 
     def choose_selector(self, kernel: Any, mean: Any) -> None:
-        m = self.options.count(self.n_rows)
+        m = self._count()
         self._selector = _SELECTORS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
+
+    def _count(self) -> int:
+        """Prototypes to look for: no more than there are rows, where that is known, and than memory has room for."""
+        m = self.options.count(self.n_rows)
+        if self.n_rows and not self.options.from_stdin and m > self.n_rows:
+            warnings.warn(
+                f"{m:,} prototypes were asked for, and there are {self.n_rows:,} rows: at most these are kept",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
+            m = self.n_rows
+        needed, free = _MATRICES * 8 * m**2 / 1e9, _free_memory() / 1e9
+        if needed > free:
+            raise ParameterError(
+                f"n_prototypes={m} needs about {needed:,.0f} GB for the similarities between so many prototypes, and "
+                f"{free:,.0f} GB are free; ask for fewer"
+            )
+        return m
 
     def feed(self, block: Block, rows: Array, target: Array | None) -> None:
         """The next rows of the input: to the selector, to the records, and to the random rows."""
@@ -212,6 +234,9 @@ class _Selecting(Phase):
         run.n_rows += len(block) if self.is_first else 0
         run.feed(block, block.rows, None if run.rows else run.target)
 
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_rows)
+
 
 class _Streaming(Phase):
     """Standard input, which comes once: the first rows settle the encoding, then the target is what has been seen."""
@@ -263,6 +288,9 @@ class _Reviewing(Phase):
         selector.review(block.rows, first=run.rows)
         run.keep_records(block, run.rows)
 
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_rows)
+
 
 class _Weighing(Phase):
     """One more pass over the target, for the members alone: their exact means."""
@@ -279,6 +307,9 @@ class _Weighing(Phase):
         weighing.similarity += run.selector.transform(rows).sum(axis=0, dtype=np.float64)
         weighing.nearest += np.bincount(run.selector.predict(rows), minlength=len(weighing.nearest))
         weighing.rows += len(rows)
+
+    def end(self, run: Run) -> None:
+        _check_count(self.sources, run.rows, run.n_target)
 
 
 def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target: Sequence[Source]) -> list[Phase]:
@@ -297,6 +328,14 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     return phases
 
 
+def _free_memory() -> float:
+    """In bytes; more than anybody has where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
 def _taken(block: Block, rows: NDArray[np.int64]) -> pa.Table:
     """The users' own columns of some rows of a block, rising."""
     ends = np.cumsum([len(table) for table in block.tables])
@@ -307,8 +346,21 @@ def _taken(block: Block, rows: NDArray[np.int64]) -> pa.Table:
     return joined(parts)
 
 
+def _check_count(sources: Sequence[Source], found: int, before: int) -> None:
+    """Files that somebody still writes to would be surveyed in part and weighed as another whole."""
+    if found != before:
+        raise InputError(
+            f"{_named(sources)}: had {before:,} usable rows when read first and {found:,} now, so it has changed "
+            "on the way; run again when it is complete"
+        )
+
+
+def _named(sources: Sequence[Source]) -> str:
+    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+
+
 def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:
-    where = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+    where = _named(sources)
     if left_out.count:
         return f"{where}: no row can be used; the first problem is {left_out.first[0]}"
     return f"{where}: there are no rows; give files that have some"

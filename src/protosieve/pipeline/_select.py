@@ -17,7 +17,7 @@ from protosieve.io import Source, check_output, check_schemas, find_sources, wri
 from protosieve.kernels import Gaussian, Kernel
 from protosieve.pipeline._ahead import ahead
 from protosieve.pipeline._bar import bar
-from protosieve.pipeline._blocks import Block, Position, read_blocks
+from protosieve.pipeline._blocks import Block, Position, patience, read_blocks
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._options import Options, kernel_of, names
@@ -62,8 +62,8 @@ def select(
 
     What ``protosieve select`` does, from Python. Stored files are read twice: the first pass learns how columns become
     numbers, counts the rows and draws a sample of the target; the second selects against that sample. Standard input,
-    ``"-"``, is read once: its first 10,000 rows settle the encoding and the kernel's width, and the target is what has
-    been seen so far.
+    ``"-"``, is read once: its first block, or blocks, of 10,000 rows or a few more settle the encoding and the kernel's
+    width, and the target is what has been seen so far.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def select(
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
     features, exclude, categorical : column or columns, optional
         The columns to compare rows by; those not to; those whose numbers are names.
-    id, label : column or columns, optional
+    id, label : column or columns, and one column, optional
         Columns that are kept but not compared by; they come first in the result.
     embedding : column, optional
         A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
@@ -281,7 +281,7 @@ class _Job:
         blocks = read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
         if phase.grows(run) and run.layout.has_categories:
             return blocks  # in this thread: what grows must not do so while it is stored
-        return ahead(blocks)
+        return ahead(blocks, patience=patience(phase.sources))
 
     def _take(self, phase: Phase, block: Block) -> None:
         run = self.run

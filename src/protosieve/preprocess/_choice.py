@@ -16,6 +16,7 @@ from protosieve.preprocess._words import listing, meant
 __all__ = ["choose", "dtype_of"]
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
+_UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
 
 Words = Mapping[str, Sequence[str]]  # option -> column names the user gave with it
@@ -28,6 +29,7 @@ def choose(schema: pa.Schema, words: Words) -> tuple[list[Column], dict[str, str
     chosen, why = _sorted_out(schema, words, named)
     if named:
         _check_named(named, why)
+    _check_lists(schema, words, named)
     _check_some(chosen, why)
     _check_categorical(chosen, words)
     spoken = {name for names in words.values() for name in names}
@@ -62,7 +64,7 @@ def _unwanted(name: str, words: Words, named: Sequence[str]) -> str | None:
     for option in ("exclude", "id", "label"):
         if name in words[option]:
             return f"named with --{option}"
-    return None
+    return "it has no name in the file" if name == _UNNAMED else None
 
 
 def _column(field: pa.Field, words: Words) -> Column | str:
@@ -91,7 +93,7 @@ def _list_column(field: pa.Field, kind: pa.DataType, words: Words) -> Column | s
         return MatrixColumn(name, length)
     if name in words["features"]:
         return EmbeddingColumn(name, length)
-    return f"a list; name it with --embedding {shlex.quote(name)} to use it"
+    return "a list that nobody spoke of"
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -132,6 +134,18 @@ def _check_some(chosen: Mapping[str, Column], why: Mapping[str, str]) -> None:
             f"no column can be used as a feature: {reasons}; give numbers, dates or text, or name a column of lists "
             "with --embedding"
         )
+
+
+def _check_lists(schema: pa.Schema, words: Words, named: Sequence[str]) -> None:
+    """Lists of numbers are mostly what matters: whoever has some should say so, or say that they do not matter."""
+    for field in () if named else schema:
+        kind, name = _plain(field.type), shlex.quote(field.name)
+        unused = not _unwanted(field.name, words, named) and isinstance(_column(field, words), str)
+        if unused and is_list(kind) and is_number(kind.value_type):
+            raise InputError(
+                f"column {field.name!r} holds lists of numbers: choose by them with --embedding {name}, "
+                f"or leave them out with --exclude {name}"
+            )
 
 
 def _check_categorical(chosen: Mapping[str, Column], words: Words) -> None:

@@ -18,6 +18,7 @@ from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
 
 __all__ = ["SCALES", "Draft"]
 
+_FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -113,7 +114,9 @@ class Draft:
     def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
         tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
         step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
-        if len(step.names) > 1:
+        if step.distinct > max(_FEW, _NAMES * self.rows):
+            self.dropped[column.name] = "nearly every value differs: it names rows rather than describing them"
+        elif len(step.names) > 1:
             self.steps.append(step)
         else:
             self.dropped[column.name] = "the same in every row" if step.distinct else "null in every row"
