@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -241,3 +242,27 @@ def test_the_demo_goes_through(tmp_path):
     ours, random = map(int, re.findall(r"(\d+) %(?: of all digits look|\.\n\nNow yours)", shown.stdout))
     assert ours > random
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_while_it_waits_for_standard_input_it_ends(number, code):
+    """A thread waits for rows that do not come: Python must neither abort over it nor wait for it."""
+    rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 97, i % 31) for i in range(1_000_000))
+    program = (
+        "import sys, protosieve.pipeline._select as s; from protosieve.cli import main; told = s._Job._tick\n"
+        "s._Job._tick = lambda *a: (print('block', flush=True), told(*a))[1]\n"
+        "sys.exit(main(['select', '-', '-m', '5']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        threading.Thread(target=process.stdin.write, args=[rows], daemon=True).start()
+        assert process.stdout.readline() == b"block\n"
+        process.send_signal(number)
+        try:
+            assert process.wait(60) == code
+        finally:
+            process.kill()
+        told = process.stderr.read()
+        assert told.startswith(b"protosieve: stopped at row ")
+        assert told.endswith(b"of pass 1 of 1; nothing was written\n")  # a checkpoint would be refused

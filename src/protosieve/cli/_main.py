@@ -3,8 +3,10 @@
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import typer
 
@@ -30,7 +32,23 @@ def run(arguments: Sequence[str]) -> int:
     except BaseException as error:
         if os.environ.get(_TRACEBACK):
             traceback.print_exception(error)
-        return _code(error)
+        code = _code(error)
+        if _waits_for_input():
+            _leave(code)
+        return code
+
+
+def _waits_for_input() -> bool:
+    """Whether a thread was left behind that reads what may never come, as `protosieve.pipeline._ahead` has it."""
+    return any(thread.name == "protosieve ahead" for thread in threading.enumerate())
+
+
+def _leave(code: int) -> None:
+    """At once: a usual exit would wait for that thread in Arrow, or abort where it holds standard input's lock."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _code(error: BaseException) -> int:

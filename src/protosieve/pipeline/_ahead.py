@@ -29,7 +29,7 @@ def ahead(items: Generator[T, None, None], depth: int = 2, patience: float = mat
     """
     ready: queue.Queue[Any] = queue.Queue(depth)
     stopped = threading.Event()
-    thread = threading.Thread(target=_work, args=(items, ready, stopped), daemon=True)
+    thread = threading.Thread(target=_work, args=(items, ready, stopped), name="protosieve ahead", daemon=True)
     thread.start()
     try:
         while (item := ready.get()) is not _END:

@@ -311,7 +311,8 @@ class _Job:
         run = self.run
         place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
         if self.store is None:
-            return f"{place}; nothing was written. With --checkpoint FILE a run can go on later"
+            hint = "" if run.options.from_stdin else ". With --checkpoint FILE a run can go on later"
+            return f"{place}; nothing was written{hint}"
         return f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
 
 
