@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from protosieve import InputError, ProtoSwap, StateFileError
+from protosieve import InputError, OutputError, ProtoSwap, StateFileError
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import Stopped, select
 
@@ -67,7 +67,7 @@ def test_stopped_after_any_block_and_resumed_it_is_the_same_byte_for_byte(folder
     ticks = []
     run(folder, tmp_path / "whole.parquet", progress=ticks.append)
     whole = (tmp_path / "whole.parquet").read_bytes()
-    assert len(ticks) == 12
+    assert len(ticks) == 16
     store = tmp_path / "run.ckpt"
     for n in range(1, len(ticks)):
         with pytest.raises(Stopped, match=r"stopped at row [\d,]+ of pass \d of 4; stored in .*run\.ckpt: .*--resume"):
@@ -88,7 +88,7 @@ def test_stopped_again_and_again(folder, tmp_path):
             break
         except Stopped:
             stops += 1
-    assert stops == 12
+    assert stops == 16
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
@@ -219,6 +219,29 @@ def test_resume_without_a_stored_run_begins_one(folder, tmp_path):
     assert (tmp_path / "out.parquet").exists()
 
 
+def test_what_a_killed_run_left_half_written_is_removed(folder, tmp_path):
+    (tmp_path / ".run.ckpt.abcd.tmp").write_bytes(b"half")
+    run(folder, tmp_path / "out.parquet", checkpoint=tmp_path / "run.ckpt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet"]
+
+
+def test_a_result_that_could_not_be_written_needs_no_new_pass(folder, tmp_path):
+    out, store, ticks = tmp_path / "no" / "out.parquet", tmp_path / "run.ckpt", []
+    out.parent.mkdir()
+
+    def spoil(tick):
+        if tick.label == "weigh" and tick.rows and out.parent.exists():
+            out.parent.rmdir()
+
+    with pytest.raises(OutputError, match="no/out"):
+        run(folder, out, checkpoint=store, progress=spoil)
+    out.parent.mkdir()
+    run(folder, out, checkpoint=store, resume=True, progress=ticks.append)
+    assert not ticks
+    run(folder, tmp_path / "whole.parquet")
+    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
 def test_a_failed_run_keeps_its_checkpoint_and_writes_nothing(folder, tmp_path):
     with pytest.raises(InputError, match="row"):
         run(folder, tmp_path / "out.parquet", checkpoint=tmp_path / "run.ckpt", bad_rows="error")
@@ -236,7 +259,7 @@ def test_the_state_does_not_grow_with_the_rows(tmp_path):
                 10,
                 sample=1000,
                 checkpoint=tmp_path / f"{n}",
-                progress=stop_after(2 * (n // 16384) + 1),
+                progress=stop_after(2 * (n // 16384) + 3),
             )
         sizes.append((tmp_path / f"{n}").stat().st_size)
     assert sizes[1] < 1.1 * sizes[0]

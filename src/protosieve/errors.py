@@ -7,7 +7,7 @@
         ├── ParameterError       a constructor argument breaks its rule
         ├── InputError           rows, a target, a kernel's values or a file cannot be used
         ├── OutputError          a result cannot be written
-        └── StateFileError       a saved selector cannot be read or written
+        └── StateFileError       a saved selector or run cannot be read or written
     UserWarning
     └── ProtosieveWarning        the result is right, but not what was perhaps expected
 

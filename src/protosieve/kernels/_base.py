@@ -46,6 +46,9 @@ class Kernel(ABC):
     # Otherwise Gram matrices that float32 has made indefinite let weights run away, so selectors work in float64.
     nonnegative: ClassVar[bool] = False
 
+    # Whether several threads may compute blocks at once; of a user's own function nobody knows.
+    in_threads: ClassVar[bool] = True
+
     def resolve(self, sample: Array, rng: np.random.Generator) -> "Kernel":
         """The kernel with everything fixed that is to be learnt from rows of the data; by default, itself."""
         return self

@@ -30,6 +30,8 @@ class FunctionKernel(Kernel):
            [0.513, 1.   ]])
     """
 
+    in_threads = False
+
     function: Callable[[Array, Array], Array]
 
     def __deepcopy__(self, memo: object) -> Self:

@@ -19,6 +19,7 @@ from protosieve.preprocess import Layout
 __all__ = ["Block", "LeftOut", "Position", "patience", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
+_HEAVIEST = 1 << 25  # bytes of a block's tables
 _PATIENCE = 2.0
 _FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
 _SHOWN = 5  # rows left out that are told of one by one
@@ -89,7 +90,8 @@ def read_blocks(
 ) -> Generator[Block, None, None]:
     """All rows from ``start`` on. ``grow`` says whether categories still may, ``convert`` what becomes of the numbers.
 
-    The last block has the rows that are left, perhaps none. Memory is that of a block and of a few pieces.
+    With all ``columns`` rows may be heavy, and a block is cut short where they are. The last block has the rows that
+    are left, perhaps none. Memory is that of a block and of a few pieces.
     """
     waiting = _Waiting(start, convert)
     with closing(ahead(_read(sources, columns, start, skip), patience=patience(sources))) as parts:
@@ -98,6 +100,8 @@ def read_blocks(
             size = rows_per_block(layout.width)
             while waiting.rows >= size:
                 yield waiting.take(size)
+            if columns is None and waiting.weight >= _HEAVIEST and waiting.rows >= _FEWEST:
+                yield waiting.take(waiting.rows // _FEWEST * _FEWEST)
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
 
@@ -174,6 +178,11 @@ class _Waiting:
         self.rows = 0
         self._bad: list[tuple[Position, BadRow]] = []  # of the last part: the next block may end before them
         self._left_out = LeftOut()  # before it
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the tables that wait."""
+        return sum(part.table.nbytes for part in self._parts)
 
     @property
     def has_left_out(self) -> bool:

@@ -1,7 +1,9 @@
 """Runs that survive: the state of a run in a file, now and then, and back."""
 
+import glob
 import os
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,13 @@ class Checkpoint:
         self._stored: str | None = None
 
     def begin(self, run: Run) -> None:
-        """The first one, before there is anything to lose: what cannot be written is an error now."""
+        """The first one, before there is anything to lose: what cannot be written is an error now.
+
+        A run that was killed in the midst of writing has left a temporary file, which goes.
+        """
+        for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):
+            with suppress(OSError):
+                left.unlink()
         self._write(run)
 
     def passed(self, run: Run, rows: int) -> None:
@@ -42,6 +50,11 @@ class Checkpoint:
                 stacklevel=2,
             )
 
+    def finished(self, run: Run) -> None:
+        """All rows have been seen: what is left to do may fail, and can then be done again."""
+        self._since = self._every
+        self.passed(run, 0)
+
     def leave(self, run: Run) -> str:
         """The last one of a run that is interrupted; returns what to tell."""
         try:
@@ -55,8 +68,15 @@ class Checkpoint:
         return f"The checkpoint of {self._stored} is intact: --resume goes on from there"
 
     def remove(self) -> None:
-        """The run is over."""
-        self.path.unlink(missing_ok=True)
+        """The run is over, and its result is where it belongs."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            warnings.warn(
+                f"the checkpoint {self.path} is no longer needed and cannot be removed: {error.strerror or error}",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
 
     def _write(self, run: Run) -> None:
         _state.write(self.path, run.storable())

@@ -1,17 +1,20 @@
 """From the end of a run to its result: weights, shares, the users' own rows, and where all of it came from."""
 
 import dataclasses
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
+from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
@@ -39,7 +42,7 @@ def finish(run: Run, files: list[str]) -> Prototypes:
             random_state=run.options.random_state,
             feature_names=tuple(run.encoded.names),
             shares=chosen.shares,
-            table=_table(run, ours, theirs),
+            table=_table(run, ours, _typed(theirs, run.layout)),
             encoding=run.encoding,
         )
         return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
@@ -112,6 +115,22 @@ def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
     for name in [*first, *(name for name in theirs.column_names if name not in first)]:
         columns[_free(name, [*columns, *theirs.column_names])] = theirs.column(name)
     return pa.table(columns)
+
+
+def _typed(table: pa.Table, layout: Layout) -> pa.Table:
+    """Number columns of text formats as numbers; all other text stays what it is."""
+    for name in [column.name for column in layout.items if column.kind == "number"]:
+        place = table.schema.get_field_index(name)
+        if pa.types.is_string(table.schema.field(place).type):
+            table = table.set_column(place, name, _numbers(table.column(place)))
+    return table
+
+
+def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    for kind in (pa.int64(), pa.float64()):
+        with suppress(pa.ArrowInvalid):
+            return pc.ascii_trim_whitespace(cells).cast(kind)
+    return cells
 
 
 def _free(name: str, taken: list[str]) -> str:

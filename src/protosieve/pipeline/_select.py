@@ -116,7 +116,7 @@ def select(
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
-        Called with a `Tick` after every block, in place of the bar.
+        Called with a `Tick` before every pass and after every block, in place of the bar.
 
     Returns
     -------
@@ -258,6 +258,8 @@ class _Job:
             try:
                 while self.run.phase < len(self.phases):
                     self._pass(self.phases[self.run.phase], watcher, stop)
+                if self.store is not None:
+                    self.store.finished(self.run)
             except Stopped as stopped:
                 stopped.tell(self._story(stopped.whole))
                 raise
@@ -267,10 +269,11 @@ class _Job:
         if not run.begun:
             phase.begin(run)
             run.begun = True
+        watcher(self._tick(phase, 0))  # the first block may take a while
         with closing(self._blocks(phase)) as blocks:
             while (block := _next(blocks, stop)) is not None:
                 self._take(phase, block)
-                watcher(self._tick(phase, block))
+                watcher(self._tick(phase, block.bytes_read))
         phase.check_some(run)
         phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
@@ -281,7 +284,7 @@ class _Job:
         blocks = read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
         if phase.grows(run) and run.layout.has_categories:
             return blocks  # in this thread: what grows must not do so while it is stored
-        return ahead(blocks, patience=patience(phase.sources))
+        return ahead(blocks, depth=1, patience=patience(phase.sources))
 
     def _take(self, phase: Phase, block: Block) -> None:
         run = self.run
@@ -293,7 +296,7 @@ class _Job:
         if self.store is not None:
             self.store.passed(run, len(block))
 
-    def _tick(self, phase: Phase, block: Block) -> Tick:
+    def _tick(self, phase: Phase, bytes_read: int) -> Tick:
         standing = None if phase.label == "survey" else self.run.standing()
         sizes = [source.size for source in phase.sources]
         return Tick(
@@ -301,7 +304,7 @@ class _Job:
             phase=self.run.phase + 1,
             phases=len(self.phases),
             rows=self.run.rows,
-            bytes_read=block.bytes_read,
+            bytes_read=bytes_read,
             bytes_in_all=None if None in sizes else sum(size for size in sizes if size is not None),
             residual=None if standing is None else standing.residual,
             exchanged=None if standing is None else standing.exchanged,

@@ -292,7 +292,7 @@ class StreamSelector(Selector):
             self._advance(stream, stream.pending.copy())
 
     def _advance_ahead(self, stream: Stream, rows: Array) -> Iterator[Array]:
-        """Full blocks by a fixed mean: while one is judged, others threads compute the ``mu`` of the next."""
+        """Full blocks by a fixed mean: while one is judged, other threads compute the ``mu`` of the next."""
         objective, first = stream.running, stream.n_judged
         starts = range(0, len(rows), self.block_size)
         for block in ahead_of(lambda at: objective.block(first + at, rows[at : at + self.block_size]), starts):

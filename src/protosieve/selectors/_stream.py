@@ -77,7 +77,7 @@ class Stream:
     @property
     def looks_ahead(self) -> bool:
         """Whether the mean of a block can be computed before the blocks ahead of it are judged."""
-        return self.progress is not None and self.running.mean.is_fixed
+        return self.progress is not None and self.running.mean.is_fixed and self.running.kernel.in_threads
 
     @property
     def n_seen(self) -> int:
