@@ -309,7 +309,7 @@ def test_a_file_that_grows_while_it_is_read_is_an_error(tmp_path, options):
     content = path.read_text().splitlines(keepends=True)
 
     def grow(tick):
-        if tick.phase == (2 if options else 1):
+        if tick.phase == (2 if options else 1) and tick.rows:
             path.write_text("".join(content + content[1:51]))
 
     with pytest.raises(InputError, match=r"t\.csv: had 500 usable rows when read first and 550 now, so it has changed"):

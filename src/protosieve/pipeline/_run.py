@@ -97,7 +97,8 @@ class Run:
     def storable(self) -> "Run":
         """The same, as `protosieve._state` can write it."""
         values = {name: value for name, value in vars(self).items() if name != "_selector"}
-        values["saved"] = None if self._selector is None else self._selector._saved()
+        values["begun"] = self.begun and self.rows > 0  # before the first block a phase can begin again
+        values["saved"] = None if self.random is None else self.selector._saved()
         values["records"] = self.records.pack()
         packed = object.__new__(Run)
         vars(packed).update(values)
