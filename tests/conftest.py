@@ -1,6 +1,7 @@
 """Shared fixtures: small data, and the paper's data where it is at hand."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 from hypothesis import settings
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+
+# Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every machine: a red run can be repeated. HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -162,7 +162,8 @@ class StreamSelector(Selector):
     def held_indices_(self) -> NDArray[np.int64]:
         """Row numbers, rising, of all rows a result may still be made of, now or later.
 
-        Who keeps something beside each row of a stream, an id or a text, can forget it for every other row.
+        Who keeps something beside each row of a stream, an id or a text, can forget it for every other row. For
+        `ProtoSwap` that is the rows of its second look, too: without a target as many as the mean's sample has.
         """
         check_is_fitted(self)
         stream = self._stream
