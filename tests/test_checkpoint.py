@@ -137,7 +137,6 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_g
     """A limit on the size of files: the first checkpoint is small enough, later ones are not."""
     store = tmp_path / "run.ckpt"
     words = command(folder, tmp_path / "out.parquet", "--checkpoint", store, "--every", "1")
-    words.remove("--quiet")
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
