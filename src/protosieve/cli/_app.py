@@ -74,7 +74,7 @@ def select(
     random_state: option.Seed = str(DEFAULTS["random_state"]),
     features: option.Features = DEFAULTS["features"],
     exclude: option.Exclude = DEFAULTS["exclude"],
-    id: option.Id = DEFAULTS["id"],  # noqa: A002
+    id: option.Id = DEFAULTS["id"],
     label: option.Label = DEFAULTS["label"],
     categorical: option.Categorical = DEFAULTS["categorical"],
     embedding: option.Embedding = DEFAULTS["embedding"],
@@ -85,7 +85,7 @@ def select(
     sample: option.Sample = str(DEFAULTS["sample"]),
     output: option.Output = DEFAULTS["output"],
     bad_rows: option.BadRows = DEFAULTS["bad_rows"],
-    format: option.Format = DEFAULTS["format"],  # noqa: A002
+    format: option.Format = DEFAULTS["format"],
     checkpoint: option.Checkpoint = DEFAULTS["checkpoint"],
     every: option.Every = str(DEFAULTS["every"]),
     resume: option.Resume = DEFAULTS["resume"],
@@ -111,7 +111,7 @@ def compare(
     random_state: option.Seed = str(DEFAULTS["random_state"]),
     features: option.Features = DEFAULTS["features"],
     exclude: option.Exclude = DEFAULTS["exclude"],
-    id: option.Id = DEFAULTS["id"],  # noqa: A002
+    id: option.Id = DEFAULTS["id"],
     label: option.Label = DEFAULTS["label"],
     categorical: option.Categorical = DEFAULTS["categorical"],
     embedding: option.Embedding = DEFAULTS["embedding"],
@@ -121,7 +121,7 @@ def compare(
     width: option.Width = DEFAULTS["width"],
     sample: option.Sample = str(DEFAULTS["sample"]),
     bad_rows: option.BadRows = DEFAULTS["bad_rows"],
-    format: option.Format = DEFAULTS["format"],  # noqa: A002
+    format: option.Format = DEFAULTS["format"],
     quiet: option.Quiet = False,
     json: option.Json = False,
 ) -> Task:

@@ -79,7 +79,7 @@ def _story(error: BaseException) -> tuple[str, int]:
 
 
 def _usage(error: BaseException) -> str:
-    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]  # of usage errors
     if not message:  # no arguments at all: the help has been shown
         return ""
     context = getattr(error, "ctx", None)

@@ -1,5 +1,6 @@
 """Lines for people: to standard error in colour where it is a terminal, and consoles for all that is longer."""
 
+import io
 import os
 import sys
 import warnings
@@ -45,9 +46,10 @@ def console(file: TextIO) -> "Console":
     """For text, tables and colours; without box drawing, colours or wrapped lines where it is no terminal."""
     from rich.console import Console
 
-    with suppress(AttributeError):  # not a file of the system's, as in tests
-        file.reconfigure(errors="replace")  # type: ignore[attr-defined]
-    width = None if file.isatty() else int(os.environ.get("COLUMNS", "") or _PIPED_WIDTH)
+    if isinstance(file, io.TextIOWrapper):
+        file.reconfigure(errors="replace")
+    wished = os.environ.get("COLUMNS", "")
+    width = None if file.isatty() else int(wished) if wished.isdecimal() and int(wished) else _PIPED_WIDTH
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=not file.isatty())
 
 

@@ -6,19 +6,26 @@ import io
 import math
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from protosieve._state import storable
 from protosieve.errors import ParameterError
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
+from protosieve.preprocess._settle import SCALES
+from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._rules import whole_number
 
 __all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names"]
 
-METHODS = ("basic", "sieve", "streak", "stream", "swap")
-SCALES = ("standard", "minmax", "none")
+METHODS: dict[str, Callable[..., StreamSelector]] = {
+    "basic": ProtoBasic,
+    "sieve": SieveStreaming,
+    "streak": Streak,
+    "stream": ProtoStream,
+    "swap": ProtoSwap,
+}
 POLICIES = ("error", "skip")
 
 KERNELS: dict[str, Callable[..., Kernel]] = {
@@ -103,7 +110,7 @@ class Options:
                 return f"{FLAGS.get(field.name, field.name)} was {mine!r} and is {theirs!r} now"
         return None
 
-    def _choice(self, name: str, known: Sequence[str]) -> None:
+    def _choice(self, name: str, known: Iterable[str]) -> None:
         if getattr(self, name) not in known:
             batch = "; the batch methods are in Python: ProtoDash, MMDCritic" if name == "method" else ""
             raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")

@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,25 +18,17 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
 from protosieve.pipeline._blocks import Block, LeftOut, Position
-from protosieve.pipeline._options import Options
+from protosieve.pipeline._options import METHODS, Options
 from protosieve.pipeline._tables import Records, joined
 from protosieve.preprocess import Encoding, Layout, Survey
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
+from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["HEAD", "Phase", "Run", "Surveying", "phases_of"]
+__all__ = ["Phase", "Run", "Surveying", "phases_of"]
 
-HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
+_HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
-
-_SELECTORS: dict[str, Callable[..., StreamSelector]] = {
-    "basic": ProtoBasic,
-    "sieve": SieveStreaming,
-    "streak": Streak,
-    "stream": ProtoStream,
-    "swap": ProtoSwap,
-}
 
 
 @storable
@@ -117,7 +109,7 @@ class Run:
 
     def choose_selector(self, kernel: Any, mean: Any) -> None:
         m = self._count()
-        self._selector = _SELECTORS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
+        self._selector = METHODS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
 
     def _count(self) -> int:
         """Prototypes to look for: no more than there are rows, where that is known, and than memory has room for."""
@@ -179,7 +171,7 @@ class Phase(ABC):
     def take(self, run: Run, block: Block) -> None:
         """The next block. ``run.rows`` is the number of its first row among the usable ones of this phase."""
 
-    def end(self, run: Run) -> None:  # noqa: B027
+    def end(self, run: Run) -> None:  # noqa: B027  (most have nothing to do)
         """After the last."""
 
     def check_some(self, run: Run) -> None:
@@ -261,7 +253,7 @@ class _Streaming(Phase):
             return
         run.survey.update(block.rows)
         self._head.append(block)
-        if run.n_rows >= HEAD:
+        if run.n_rows >= _HEAD:
             self._settle(run)
 
     def end(self, run: Run) -> None:

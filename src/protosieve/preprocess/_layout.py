@@ -70,7 +70,7 @@ class Layout:
         *,
         features: Names | None = None,
         exclude: Names = (),
-        id: Names = (),  # noqa: A002  (the option's name)
+        id: Names = (),
         label: Names | None = None,
         embedding: Names | None = None,
         categorical: Names = (),
