@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-peers bench-files soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-peers bench-files paper soak clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -45,6 +45,9 @@ bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of
 
 bench-files: $(VENV)/.ready  ## Two million rows in Parquet files: time against reading them, memory
 	$(RUN) -m benchmarks.files
+
+paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
+	$(RUN) -m experiments
 
 soak: $(VENV)/.ready  ## 100 kills and 5,000 damaged or odd files: half an hour or so
 	PROTOSIEVE_KILLS=100 PROTOSIEVE_FUZZ=5000 $(RUN) -m pytest -n auto tests/test_checkpoint.py tests/test_fuzz.py \

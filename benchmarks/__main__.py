@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 import protosieve
-from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb
+from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb, thresholds
 from protosieve import ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
@@ -32,11 +32,6 @@ def build(name: str, m: int) -> protosieve.ProtoBasic:
     """A selector as the paper sets it."""
     options = {} if name in WITHOUT_EPSILON else {"epsilon": 0.4}
     return SELECTORS[name](m, kernel=KERNEL, random_state=0, **options)
-
-
-def thresholds(selector: object) -> int:
-    """Sets alive at the end of the stream; a batch selector has one."""
-    return len(getattr(selector._stream.progress, "sets", [None])) if hasattr(selector, "_stream") else 1
 
 
 def measure(name: str, data: str, repeats: int) -> dict[str, object]:

@@ -75,7 +75,19 @@ _HOMES = {
     ),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("compat", "errors", "io", "kernels", "means", "objectives", "pipeline", "preprocess", "selectors", "weights")
+_ROOMS = (
+    "compat",
+    "datasets",
+    "errors",
+    "io",
+    "kernels",
+    "means",
+    "objectives",
+    "pipeline",
+    "preprocess",
+    "selectors",
+    "weights",
+)
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for granted

@@ -1,0 +1,84 @@
+"""A page of `docs/paper/`: Markdown, with its tables also as CSV and its figures as SVG."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+__all__ = ["Page", "Table", "figure"]
+
+# The same figure is the same file: no date, no random identifiers.
+_SVG = {"svg.hashsalt": "protosieve", "svg.fonttype": "none", "font.family": "sans-serif"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name; numbers to the digits that mean something."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def to_markdown(self) -> str:
+        lines = [
+            self.columns,
+            ["---", *["---:"] * (len(self.columns) - 1)],
+            *([_spelt(v) for v in r] for r in self.rows),
+        ]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def write(self, path: Path) -> None:
+        """As CSV, all digits."""
+        with path.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([self.columns, *self.rows])
+
+
+@dataclass
+class Page:
+    """Built from top to bottom; `write` puts it and its files into a folder."""
+
+    name: str
+    title: str
+    summary: str  # a sentence for the index
+    _body: list[str] = field(default_factory=list)
+    _tables: dict[str, Table] = field(default_factory=dict)
+    _figures: dict[str, Figure] = field(default_factory=dict)
+
+    def text(self, paragraph: str) -> None:
+        """Markdown, a paragraph or several."""
+        self._body.append(paragraph.strip())
+
+    def table(self, name: str, table: Table, *, shown: bool = True) -> None:
+        """A table, in the page unless it is too long to read, and as ``name.csv`` beside it."""
+        self._tables[name] = table
+        self._body.append((table.to_markdown() + "\n\n" if shown else "") + f"[{name}.csv]({name}.csv)")
+
+    def figure(self, name: str, drawn: Figure, words: str) -> None:
+        """A figure, and in words what it shows."""
+        self._figures[name] = drawn
+        self._body.append(f"![{words}]({name}.svg)\n\n*{words}*")
+
+    def write(self, folder: Path) -> None:
+        """``name.md``, its CSV and its SVG files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in self._tables.items():
+            table.write(folder / f"{name}.csv")
+        with matplotlib.rc_context(_SVG):
+            for name, drawn in self._figures.items():
+                drawn.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        (folder / f"{self.name}.md").write_text("\n\n".join([f"# {self.title}", *self._body]) + "\n")
+
+
+def figure(columns: int = 1, rows: int = 1, *, width: float = 4.2, height: float = 3.2) -> tuple[Figure, Any]:
+    """An empty figure and its axes, as a grid of ``rows`` x ``columns``."""
+    drawn = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return drawn, drawn.subplots(rows, columns, squeeze=False)
+
+
+def _spelt(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

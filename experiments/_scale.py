@@ -1,0 +1,52 @@
+"""How much of everything: the paper's sizes, or a few rows to see that it runs."""
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "SMOKE", "Data", "Scale"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set of the paper, or the head of it, and the numbers of prototypes asked of it, the largest last."""
+
+    name: str
+    sizes: tuple[int, ...]
+    rows: int | None = None  # of the base set; None is all
+    test_rows: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What all pages are made of."""
+
+    mnist: Data
+    letters: Data
+    draws: int  # random selections
+    stream_rows: tuple[int, ...]  # of the synthetic stream
+    literal_rows: int
+    literal_m: int
+
+    @property
+    def both(self) -> tuple[Data, Data]:
+        return self.mnist, self.letters
+
+
+FULL = Scale(
+    mnist=Data("mnist", (25, 75, 150, 250, 500, 750)),
+    letters=Data("letters", (25, 50, 100, 166, 300, 500)),
+    draws=10,
+    stream_rows=(10_000, 30_000, 100_000, 300_000, 1_000_000),
+    literal_rows=8000,
+    literal_m=100,
+)
+SMOKE = Scale(
+    mnist=Data("mnist", (5, 20), rows=300, test_rows=500),
+    letters=Data("letters", (5, 20), rows=600, test_rows=300),
+    draws=2,
+    stream_rows=(1000, 2000),
+    literal_rows=200,
+    literal_m=5,
+)

@@ -1,0 +1,1 @@
+"""What is computed; see `experiments`. Arguments and results are plain values, so that a result can be remembered."""

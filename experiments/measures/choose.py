@@ -1,0 +1,79 @@
+"""Prototypes by every method, as the paper sets them: a Gaussian of width 5, epsilon 0.4."""
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from benchmarks._measure import clocked_mean, thresholds
+from experiments._scale import Data
+from experiments._task import Result, Task
+from experiments.measures._data import dataset, judge
+from experiments.measures._judge import KERNEL
+from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, Streak
+from protosieve.errors import ProtosieveWarning
+
+__all__ = ["METHODS", "RANDOM", "choose", "choose_random", "chosen", "drawn"]
+
+RANDOM = "random rows"
+METHODS: dict[str, Callable] = {
+    "ProtoBasic": ProtoBasic,
+    "ProtoStream": partial(ProtoStream, epsilon=0.4),
+    "Streak": partial(Streak, epsilon=0.4),
+    "ProtoDash": ProtoDash,
+    "MMD-critic": MMDCritic,
+    "ProtoSwap": ProtoSwap,
+}
+
+
+def chosen(data: Data, method: str, m: int) -> Task:
+    """The task of `choose`."""
+    return Task(choose, (data, method, m))
+
+
+def drawn(data: Data, m: int, seed: int) -> Task:
+    """The task of `choose_random`."""
+    return Task(choose_random, (data, m, seed))
+
+
+def choose(data: Data, method: str, m: int) -> Result:
+    """Up to m rows that match their base set, in file order and with the exact mean, in one thread.
+
+    ``own_residual`` is at the method's own weights, ``residual`` at the best ones: they differ where weights are equal.
+    """
+    X = dataset(data).base
+    with clocked_mean() as spent, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProtosieveWarning)  # fewer rows than asked for: the tables show how many
+        start = time.perf_counter()
+        selector = METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
+        result = selector.result_
+        seconds = time.perf_counter() - start
+    best = judge(data).best_weights(result.rows)
+    return {
+        "indices": result.indices.tolist(),  # the heaviest first
+        "weights": result.weights.tolist(),
+        "objective": judge(data).objective(result.rows, best),
+        "residual": judge(data).residual(result.rows, best),
+        "own_objective": judge(data).objective(result.rows, result.weights),
+        "own_residual": judge(data).residual(result.rows, result.weights),
+        "upper_bound": judge(data).upper_bound,
+        "seconds": seconds,
+        "mean_seconds": sum(spent),
+        "thresholds": thresholds(selector),
+    }
+
+
+def choose_random(data: Data, m: int, seed: int) -> Result:
+    """Random rows with the best weights, the heaviest first."""
+    X = dataset(data).base
+    indices = np.random.default_rng(seed).choice(len(X), m, replace=False)
+    weights = judge(data).best_weights(X[indices])
+    order = np.argsort(-weights, kind="stable")
+    return {
+        "indices": indices[order].tolist(),
+        "weights": weights[order].tolist(),
+        "objective": judge(data).objective(X[indices], weights),
+        "residual": judge(data).residual(X[indices], weights),
+    }
