@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
 from scipy.spatial.distance import cdist
 
 
@@ -305,4 +305,163 @@ def mmdcritic(K, mu, m):
     run.chosen = sorted(run.order)
     run.weights = np.full(len(run.chosen), 1 / len(run.chosen))
     run.objective = value(K[np.ix_(run.chosen, run.chosen)], mu[run.chosen], run.weights)
+    return run
+
+
+class Regression:
+    """Features, a function of their predictor, and SciPy to fit it: every set afresh, from zero.
+
+    ``kind`` is "squares", "logistic" or "poisson". Values are those above the fit without features.
+    """
+
+    def __init__(self, rows, y, kind, *, signed, ridge, intercept):
+        self.rows, self.y, self.kind = rows, np.asarray(y, float), kind
+        self.signed, self.ridge, self.intercept = signed, ridge, intercept
+        self._known = {}
+        self.origin = 0.0
+        self.origin = self.best(())[2]
+        self._known.clear()
+
+    def phi(self, eta):
+        if self.kind == "squares":
+            return -0.5 * np.mean((self.y - eta) ** 2), (self.y - eta) / len(eta)
+        if self.kind == "logistic":
+            p = 1 / (1 + np.exp(-eta))
+            return np.mean(self.y * eta - np.logaddexp(0, eta)), (self.y - p) / len(eta)
+        return np.mean(self.y * eta - np.exp(eta)), (self.y - np.exp(eta)) / len(eta)
+
+    def _loss(self, p, X):
+        eta = p[1:] @ X + p[0]
+        value, slope = self.phi(eta)
+        gradient = np.concatenate([[slope.sum() if self.intercept else 0.0], X @ slope - self.ridge * p[1:]])
+        return -(value - self.ridge * p[1:] @ p[1:] / 2), -gradient
+
+    def best(self, members):
+        """Weights, intercept and value of a set, and the slope there: the gradient of a row is <slope, row>."""
+        key = tuple(members)
+        if key not in self._known:
+            X = self.rows[list(key)]
+            bounds = [(None, None) if self.intercept else (0, 0), *[(None if self.signed else 0, None)] * len(key)]
+            p = np.zeros(1 + len(key))
+            for _ in range(3):  # a fresh start takes L-BFGS further where it has stalled
+                p = minimize(
+                    self._loss, p, args=(X,), jac=True, method="L-BFGS-B", bounds=bounds,
+                    options={"maxiter": 5000, "maxfun": 20000, "ftol": 0, "gtol": 1e-12, "maxcor": 30},
+                ).x  # fmt: skip
+            self._known[key] = p[1:], p[0], -self._loss(p, X)[0] - self.origin, self.phi(p[1:] @ X + p[0])[1]
+        return self._known[key]
+
+    def value(self, members):
+        return self.best(members)[2]
+
+    def pull(self, j, members):
+        gradient = self.rows[j] @ self.best(members)[3]
+        return abs(gradient) if self.signed else gradient
+
+
+class ByValues:
+    """A set function of rows, by its values."""
+
+    def __init__(self, rows, function):
+        self.rows, self._function = rows, function
+
+    def value(self, members):
+        return float(self._function(self.rows[list(members)])) if len(members) else 0.0
+
+
+def _winner(problem, run, sets, singles):
+    """The best of all sets; equal ones do not matter."""
+    candidates = [*([j] for j in reversed(singles)), *sets]
+    best = max(candidates, key=problem.value, default=[])
+    for other in candidates:
+        if sorted(other) != sorted(best):
+            run.compare(problem.value(best), problem.value(other))
+    run.chosen, run.objective = sorted(best), problem.value(best)
+    return run
+
+
+def protobasic_of(problem, m):
+    """Algorithm 1 for any problem with gradients, or by values alone (Theorem 5.5)."""
+    run = Run()
+    by_gradient = isinstance(problem, Regression)
+    scores = [problem.pull(j, ()) if by_gradient else problem.value([j]) for j in range(len(problem.rows))]
+    order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+    if len(order) > m:
+        run.compare(scores[order[m - 1]], scores[order[m]])
+    run.chosen = sorted(order[:m])
+    run.objective = problem.value(run.chosen)
+    return run
+
+
+def protostream_of(problem, m, epsilon):
+    """Algorithm 2 for any problem with gradients."""
+    run, sets, singles, top = Run(), {}, [], -math.inf
+    for j in range(len(problem.rows)):
+        alone = problem.pull(j, ())
+        if alone >= top:
+            top = alone
+            singles.append(j)
+        rho = max(top, 0.0) ** 2
+        if rho == 0:
+            continue
+        for level in _thresholds(rho / (2 * m), rho * m / 2, epsilon):
+            members = sets.setdefault(level, [])
+            if len(members) < m:
+                pull = problem.pull(j, members)
+                if run.compare(pull, math.sqrt(2 * (1 + epsilon) ** level / m)) >= 0:
+                    members.append(j)
+    return _winner(problem, run, [s for s in sets.values() if s], singles)
+
+
+def streak_of(problem, m, epsilon):
+    """Streak for any problem: the value of every set with every row."""
+    run, sets, singles, top = Run(), {}, [], 0.0
+    for j in range(len(problem.rows)):
+        alone = problem.value([j])
+        if alone >= top and alone > 0:
+            top = alone
+            singles.append(j)
+        if top == 0:
+            continue
+        for level in _thresholds((1 - epsilon) * top / (9 * m**2), top * m, epsilon):
+            members = sets.setdefault(level, [])
+            if len(members) < m:
+                gain = problem.value([*members, j]) - problem.value(members)
+                if run.compare(gain, (1 + epsilon) ** level / m) >= 0:
+                    members.append(j)
+    return _winner(problem, run, [s for s in sets.values() if s], singles)
+
+
+def protodash_of(problem, m):
+    """The largest gradient, m times."""
+    run, chosen = Run(), []
+    while len(chosen) < m:
+        pulls = {j: problem.pull(j, chosen) for j in range(len(problem.rows)) if j not in chosen}
+        if not pulls:
+            break
+        best = max(pulls, key=pulls.get)
+        if run.compare(pulls[best], 1e-10) <= 0:
+            break
+        for j, pull in pulls.items():
+            if j != best:
+                run.compare(pulls[best], pull)
+        chosen.append(best)
+    run.order, run.chosen, run.objective = list(chosen), sorted(chosen), problem.value(chosen)
+    return run
+
+
+def swaps_of(problem, m):
+    """One set; every row with a gradient is tried in the place of every member, each by a fresh fit; signs free."""
+    run, chosen = Run(), []
+    for j in range(len(problem.rows)):
+        if run.compare(problem.pull(j, chosen), 1e-10) <= 0:
+            continue
+        if len(chosen) < m:
+            chosen.append(j)
+            continue
+        others = [[i for i in chosen if i != gone] + [j] for gone in chosen]
+        best = max(others, key=problem.value)
+        if run.compare(problem.value(best), problem.value(chosen)) > 0:
+            chosen = best
+    run.chosen, run.objective = sorted(chosen), problem.value(chosen)
     return run

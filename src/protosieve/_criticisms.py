@@ -149,25 +149,31 @@ def criticisms(
         raise InputError(
             f"criticisms: the first argument is a {type(result).__name__}; give a fitted selector or its result_"
         )
+    kernel = prototypes.kernel
+    if kernel is None:
+        raise InputError(
+            f"criticisms: {prototypes.selector} chose these by {prototypes.parameters['objective']!r}; what a "
+            "selection misses is told by a kernel, so only selections by the kernel mean have criticisms"
+        )
     with one_thread():
-        source = _Source(X, prototypes, int(block_size))
+        source = _Source(X, prototypes, kernel, int(block_size))
         blocks = source.blocks()
         first = next(blocks, None)
         if first is None:
             raise InputError(NO_ROWS.format((0, prototypes.rows.shape[1])))
         wanted = target_rows(target, mean, first, prototypes.feature_names)
         if isinstance(result, Selector) and wanted is None and mean is None:
-            critic = _Critic(prototypes, result._known_objective().mean, follows=False, size=size)
+            critic = _Critic(prototypes, kernel, result._known_mean().mean, follows=False, size=size)
         else:
             state = _begin(
                 mean,
                 source.whole if wanted is None else wanted,
-                prototypes.kernel,
+                kernel,
                 first,
                 random_state,
                 len(prototypes),
             )
-            critic = _Critic(prototypes, state, follows=True, size=size)
+            critic = _Critic(prototypes, kernel, state, follows=True, size=size)
         for rows in chain([first], blocks):
             critic.look(rows)
         return critic.choose(int(n), float(diversity))
@@ -176,9 +182,9 @@ def criticisms(
 class _Source:
     """The rows of ``X`` in blocks of one size, however it is cut; errors name the row of the whole."""
 
-    def __init__(self, X: Any, prototypes: Prototypes, size: int) -> None:
+    def __init__(self, X: Any, prototypes: Prototypes, kernel: Kernel, size: int) -> None:
         self._prototypes, self._size, self._seen = prototypes, size, 0
-        self._dtype: Any = None if prototypes.kernel.nonnegative else np.float64
+        self._dtype: Any = None if kernel.nonnegative else np.float64
         self._chunks: Iterable[Any] = X if _is_chunked(X) else [X]
         self.whole: Array | None = None  # all of X, where it is one array
         if not _is_chunked(X):
@@ -210,9 +216,9 @@ class _Source:
 class _Critic:
     """The candidates so far: the rows with the largest ``|witness|``, of equal ones the earliest."""
 
-    def __init__(self, prototypes: Prototypes, mean: MeanState, *, follows: bool, size: int) -> None:
-        self._prototypes, self._size = prototypes, size
-        self._objective = KernelMean(prototypes.kernel, mean)
+    def __init__(self, prototypes: Prototypes, kernel: Kernel, mean: MeanState, *, follows: bool, size: int) -> None:
+        self._prototypes, self._kernel, self._size = prototypes, kernel, size
+        self._objective = KernelMean(kernel, mean)
         self._follows = follows  # the mean learns of the rows: a selector's own is as it is
         self._n_seen = 0
         self._pool: tuple[NDArray[np.int64], Array, Float64] | None = None
@@ -220,12 +226,9 @@ class _Critic:
 
     def look(self, rows: Array) -> None:
         """Take in a block."""
-        mean = self._objective.mean
-        if self._follows:
-            mean.observe(rows)
-            if mean.stale() and mean.refresh() and self._pool is not None:
-                indices, kept, _ = self._pool
-                self._pool = indices, kept, np.abs(self._witness(kept))
+        if self._follows and self._objective.observe(rows) and self._pool is not None:
+            indices, kept, _ = self._pool
+            self._pool = indices, kept, np.abs(self._witness(kept))
         block = self._objective.block(self._n_seen, rows)
         witness = block.mu - self._explained(block.points, rows.dtype)
         self._offer(np.arange(self._n_seen, self._n_seen + len(rows)), rows, np.abs(witness))
@@ -247,18 +250,18 @@ class _Critic:
 
     def _explained(self, points: Points, dtype: Any) -> Float64:
         """``sum_i w_i k(x_i, x)``."""
-        kernel, weights = self._prototypes.kernel, self._prototypes.weights
+        kernel, weights = self._kernel, self._prototypes.weights
         prototypes = kernel.prepare(self._prototypes.rows.astype(dtype, copy=False))
         return np.asarray(weights.astype(dtype) @ kernel.block(prototypes, points), np.float64)
 
     def _witness(self, rows: Array) -> Float64:
-        points = self._prototypes.kernel.prepare(rows)
+        points = self._kernel.prepare(rows)
         return self._objective.mean.at(points) - self._explained(points, rows.dtype)
 
     def choose(self, n: int, diversity: float) -> Criticisms:
         """Judge all candidates by the newest mean, in float64, and choose among them."""
         if self._follows:
-            self._objective.mean.refresh()
+            self._objective.refresh()
         assert self._pool is not None
         indices, rows, _ = self._pool
         if not len(indices):
@@ -267,11 +270,11 @@ class _Critic:
             )
         exact = rows.astype(np.float64)
         witness = self._witness(exact)
-        chosen = _spread(self._prototypes.kernel, exact, np.abs(witness), n, diversity)
+        chosen = _spread(self._kernel, exact, np.abs(witness), n, diversity)
         if len(chosen) < n:
             warnings.warn(
                 f"criticisms found {len(chosen)} of n={n}: {self._n_seen} rows were read, and to "
-                f"{self._prototypes.kernel!r} the other {len(indices) - len(chosen)} candidates are combinations of "
+                f"{self._kernel!r} the other {len(indices) - len(chosen)} candidates are combinations of "
                 "these. A narrower kernel tells more rows apart, a larger pool_size keeps more of them",
                 ProtosieveWarning,
                 stacklevel=3,

@@ -77,10 +77,14 @@ class Prototypes:
         The value against the bound of every possible selection.
     trace : Trace
         The objective along the stream.
-    kernel : Kernel
-        With its width as a number.
+    kernel : Kernel, or None
+        With its width as a number; ``None``, and MMD is NaN, where the objective is not the kernel mean.
     selector, parameters, n_seen, random_state, version
         How it was made.
+    intercept : float
+        The constant beside the weighted rows, where the objective has one.
+    evaluations : int, or None
+        Calls of a `SetFunction`, the result's own included.
     feature_names : tuple of str, or None
         The columns, where the input had names.
     shares : array of float64, or None
@@ -102,12 +106,14 @@ class Prototypes:
     mmd: float
     certificate: Certificate
     trace: Trace = field(repr=False)
-    kernel: Kernel
+    kernel: Kernel | None
     selector: str
     parameters: Mapping[str, Any] = field(repr=False)
     n_seen: int
     random_state: object
     version: str
+    intercept: float = 0.0
+    evaluations: int | None = None
     feature_names: tuple[str, ...] | None = None
     shares: Float64 | None = field(default=None, repr=False)
     table: Any = field(default=None, repr=False)
@@ -130,7 +136,5 @@ class Prototypes:
         return len(self.indices)
 
     def __repr__(self) -> str:
-        return (
-            f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, "
-            f"mmd={self.mmd:.4g}, kernel={self.kernel!r})"
-        )
+        by = f"mmd={self.mmd:.4g}, kernel={self.kernel!r}" if self.kernel else f"objective={self.objective:.4g}"
+        return f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, {by})"

@@ -10,7 +10,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._sample import lengthened
-from protosieve.weights import ExchangeSet
+from protosieve.weights import ExchangeSet, FreeExchangeSet
 
 __all__ = ["Members"]
 
@@ -21,18 +21,18 @@ _ENTRIES, _FEWEST, _MOST = 51_200, 64, 512
 @storable
 @dataclass
 class Members:
-    """The rows an `ExchangeSet` holds, by slot. O(m (d + m)) memory."""
+    """The rows an exchange set holds, by slot. O(m (d + m)) memory."""
 
-    exchange: ExchangeSet
+    exchange: ExchangeSet | FreeExchangeSet
     rows: Array
     left: Array  # the rows as the kernel multiplies them
     indices: NDArray[np.int64]  # -1 in empty slots
     joined: int = 0  # rows that were taken in, ever
 
     @classmethod
-    def none(cls, room: int, margin: float, rows: Array, points: Points) -> "Members":
+    def none(cls, room: int, margin: float, rows: Array, points: Points, signed: bool = False) -> "Members":
         """No members yet, room for so many like these."""
-        exchange = ExchangeSet(room, noise=float(np.finfo(rows.dtype).eps), margin=margin)
+        exchange = (FreeExchangeSet if signed else ExchangeSet)(room, float(np.finfo(rows.dtype).eps), margin)
         return cls(exchange, rows[:0].copy(), points.left[:0].copy(), np.zeros(0, np.int64))
 
     def offer(
@@ -62,8 +62,7 @@ class Members:
 
     def emptied(self) -> "Members":
         """No members, the same room."""
-        exchange = ExchangeSet(self.exchange.room, self.exchange.noise, self.exchange.margin)
-        return Members(exchange, self.rows[:0].copy(), self.left[:0].copy(), self.indices[:0].copy())
+        return Members(self.exchange.emptied(), self.rows[:0].copy(), self.left[:0].copy(), self.indices[:0].copy())
 
     def renew(self, mu: Float64) -> None:
         """The means have changed, by slot."""
@@ -90,4 +89,4 @@ class Members:
 
     def _check(self) -> None:
         self.exchange._check()
-        assert ((self.indices >= 0) == (self.exchange.w > 0)).all()
+        assert np.array_equal(np.flatnonzero(self.indices >= 0), self.exchange.slots)

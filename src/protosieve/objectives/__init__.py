@@ -1,5 +1,24 @@
 """Objectives: what a selection is worth."""
 
-from protosieve.objectives._kernel_mean import Block, KernelMean
+from protosieve.objectives._base import Block, Need, Objective, Weighed
+from protosieve.objectives._features import FeatureObjective, SmoothObjective
+from protosieve.objectives._fitted import Fit, FittedObjective
+from protosieve.objectives._glm import LeastSquares, Logistic, Poisson
+from protosieve.objectives._kernel_mean import KernelMean
+from protosieve.objectives._set_function import SetFunction
 
-__all__ = ["Block", "KernelMean"]
+__all__ = [
+    "Block",
+    "FeatureObjective",
+    "Fit",
+    "FittedObjective",
+    "KernelMean",
+    "LeastSquares",
+    "Logistic",
+    "Need",
+    "Objective",
+    "Poisson",
+    "SetFunction",
+    "SmoothObjective",
+    "Weighed",
+]

@@ -1,35 +1,24 @@
 """The kernel mean objective: match the mean embedding of the target."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.kernels import Kernel, Points
-from protosieve.means import MeanState
+from protosieve.kernels import Kernel
+from protosieve.means import FixedMean, MeanState
+from protosieve.objectives._base import Block, Need, Objective, Weighed
+from protosieve.weights import NonNegativeQP, free_weights
 
-__all__ = ["Block", "KernelMean"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Consecutive rows of the stream with what every selector asks of them first."""
-
-    first: int  # row number, in the whole stream, of the first row
-    rows: Array
-    points: Points
-    mu: Float64  # the gradient of l at w = 0
-    diagonal: Float64
-
-    def __len__(self) -> int:
-        return len(self.rows)
+__all__ = ["KernelMean"]
 
 
 @storable
-@dataclass
-class KernelMean:
+@dataclass(eq=False)
+class KernelMean(Objective):
     """``l(w) = w'mu - w'K w / 2``: ``K`` is the kernel between members, ``mu`` their mean similarity to the target.
 
     With the norm of the kernel's space, ``2 l(w) = |mu|^2 - |mu - sum_i w_i phi_i|^2``: maximising ``l`` minimises the
@@ -37,8 +26,38 @@ class KernelMean:
     selection of any size.
     """
 
+    offers: ClassVar[tuple[Need, ...]] = ("values", "gradients", "exchanges")
+    pull_means: ClassVar[str] = "mean similarity to the target"
+
     kernel: Kernel
     mean: MeanState
+    signed: bool = False  # only where something else than a mean is matched, as least squares are
+
+    def describe(self) -> str:
+        return repr(self.kernel)
+
+    @property
+    def looks_ahead(self) -> bool:
+        return self.mean.is_fixed and self.kernel.in_threads
+
+    def observe(self, rows: Array) -> bool:
+        self.mean.observe(rows)
+        return self.mean.stale() and self.mean.refresh()
+
+    def refresh(self) -> bool:
+        return self.mean.refresh()
+
+    def at_zero(self, rows: Array) -> Float64:
+        return self.mean.at(self.kernel.prepare(rows))
+
+    def sample_size(self) -> int | None:
+        return self.mean.sample_size()
+
+    def own(self) -> None:
+        self.mean.own()
+
+    def fixed_over(self, rows: Array) -> FixedMean | None:
+        return self.mean if isinstance(self.mean, FixedMean) and self.mean.rows is rows else None
 
     def block(self, first: int, rows: Array) -> Block:
         """O(B size_of_mean d) for B rows."""
@@ -59,7 +78,24 @@ class KernelMean:
                 f"row {first + row}: its similarity to itself under {self.kernel!r} is {diagonal[row]:g}, to the "
                 f"target {mu[row]:g}; no kernel does that. A distance d becomes one as exp(-d)"
             )
-        return Block(first, rows, points, mu, diagonal)
+        return Block(first, rows, points, mu, diagonal, self.signed)
+
+    def weigh(self, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
+        """O(q^2 d + q size_of_mean d + q^3); ``mu`` where the means of the rows are known better."""
+        gram, mu = (self.gram(rows), mu) if mu is not None else self.exact(rows)
+        if self.signed:
+            return Weighed(*free_weights(gram, mu))
+        qp = NonNegativeQP.from_gram(gram, mu, start)
+        return Weighed(qp.weights, qp.value)
+
+    def singles(self, block: Block) -> Float64:
+        """The root of ``mu^2 / (2 k_jj)``."""
+        return np.asarray(np.maximum(block.mu, 0.0) / np.sqrt(2 * np.where(block.diagonal > 0, block.diagonal, np.inf)))
+
+    def weighed(self, rows: Array, weights: Float64, mu: Float64 | None = None) -> Weighed:
+        """Rows at given weights."""
+        gram, mu = (self.gram(rows), mu) if mu is not None else self.exact(rows)
+        return Weighed(weights, float(weights @ mu - weights @ gram @ weights / 2))
 
     def exact(self, rows: Array) -> tuple[Float64, Float64]:
         """Gram matrix and means of rows in float64, whatever their dtype; O(q^2 d + q size_of_mean d)."""
@@ -75,3 +111,6 @@ class KernelMean:
     def upper_bound(self, step: int) -> float:
         """``|mu|^2 / 2``: no weights on any number of rows give more."""
         return self.mean.squared_norm(step) / 2
+
+    def running_bound(self, step: int) -> float:
+        return self.mean.judged_norm(step) / 2

@@ -26,7 +26,7 @@ _OURS = ("row", "file", "weight", "share")
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
     with one_thread():
-        judge = run.selector._known_objective()
+        judge = run.selector._known_mean()
         chosen = _weighed(run, judge, run.selector.result_)
         rows, sources, theirs = run.records.of(chosen.result.indices)
         ours = {
@@ -65,13 +65,12 @@ def _weighed(run: Run, judge: KernelMean, result: Prototypes) -> _Chosen:
 
 
 def _solve(selector: StreamSelector, judge: KernelMean, result: Prototypes, mu: Float64) -> Float64:
-    return selector._weigh(judge.gram(result.rows), mu, result.weights)[0]
+    return selector._weigh(judge, result.rows, result.weights, mu).weights
 
 
 def _judged(run: Run, judge: KernelMean, result: Prototypes, weights: Float64) -> Prototypes:
     """The result at these weights: value and bound by the sample, of which the certificate says so."""
-    gram, mu = judge.exact(result.rows)
-    value = float(weights @ mu - weights @ gram @ weights / 2)
+    value = judge.weighed(result.rows, weights).value
     sample = len(_sample(run, judge))
     certificate = Certificate(value, result.certificate.upper_bound, sample if sample < run.n_target else None)
     return replace(

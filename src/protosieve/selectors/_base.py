@@ -18,10 +18,9 @@ from protosieve._prototypes import Prototypes
 from protosieve._threads import ahead_of
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
-from protosieve.means import FixedMean
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, Objective
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows, column_names, target_rows
+from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Saved, Standing, Stream
 
@@ -59,22 +58,22 @@ class StreamSelector(Selector):
     # -- the steps of an algorithm
 
     @abstractmethod
-    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Any: ...
+    def _start(self, block: Block, objective: Any, rng: np.random.Generator) -> Any: ...
 
     @abstractmethod
-    def _judge(self, progress: Any, objective: KernelMean, block: Block) -> None: ...
+    def _judge(self, progress: Any, objective: Any, block: Block) -> None: ...
 
     @abstractmethod
-    def _refresh(self, progress: Any, objective: KernelMean) -> None: ...
+    def _refresh(self, progress: Any, objective: Any) -> None: ...
 
     @abstractmethod
     def _value(self, progress: Any) -> float | None: ...
 
     @abstractmethod
-    def _choose(self, progress: Any, objective: KernelMean) -> Selection: ...
+    def _choose(self, progress: Any, objective: Any) -> Selection: ...
 
     @abstractmethod
-    def _held(self, progress: Any, objective: KernelMean) -> NDArray[np.int64]: ...
+    def _held(self, progress: Any, objective: Any) -> NDArray[np.int64]: ...
 
     def _exchanged(self, progress: Any) -> int | None:
         """Members that have given way to others so far; ``None`` where none ever do."""
@@ -104,8 +103,9 @@ class StreamSelector(Selector):
         """
         with self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            stream = self._open(rows, rows if given is None else given)
-            stream.is_target = given is None
+            own = given is None and self.objective is None
+            stream = self._open(rows, rows if own else given)
+            stream.is_target = own
             self._feed(stream, rows)
             self._look_again(stream, rows)
             if stream.target is not None:  # not begun yet, and the rows are the user's
@@ -182,8 +182,8 @@ class StreamSelector(Selector):
         stream = self._stream
         if stream.objective is None:
             return Standing(stream.n_seen, None, None)
-        value, bound = self._value(stream.progress), stream.running.mean.judged_norm(self.block_size) / 2
-        residual = None if value is None or bound <= 0 else max(0.0, 1 - value / bound)
+        value, bound = self._value(stream.progress), stream.running.running_bound(self.block_size)
+        residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
         return Standing(stream.n_seen, residual, self._exchanged(stream.progress))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -227,7 +227,7 @@ class StreamSelector(Selector):
         if not len(rows):
             self._early_target = target  # it came with a chunk without rows: it is for the first that has some
             return None, rows
-        stream = self._open(rows, target_rows(target, self.mean, rows, column_names(X)))
+        stream = self._open(rows, self._target(target, rows, X))
         self._remember_columns(X, reset=True)
         self._early_target = None
         return stream, rows
@@ -250,7 +250,8 @@ class StreamSelector(Selector):
 
     def _open(self, rows: Array, target: Array | None) -> Stream:
         """An empty stream of rows like these."""
-        self._mean(target).check(target)
+        if self.objective is None:
+            self._mean(target).check(target)
         fixed = self.get_params(deep=False)
         return Stream(
             pending=np.zeros((self.block_size, rows.shape[1]), rows.dtype),
@@ -305,8 +306,7 @@ class StreamSelector(Selector):
         if stream.objective is None:
             self._begin(stream, rows)
         objective = stream.running
-        objective.mean.observe(rows)
-        if objective.mean.stale() and objective.mean.refresh() and stream.n_judged:
+        if objective.observe(rows) and stream.n_judged:
             self._refresh(stream.progress, objective)
         block = objective.block(stream.n_judged, rows)
         if stream.progress is None:
@@ -316,9 +316,9 @@ class StreamSelector(Selector):
     def _take(self, stream: Stream, block: Block) -> None:
         """The algorithm judges a block."""
         objective = stream.running
-        if stream.is_target and isinstance(objective.mean, FixedMean):
-            own = slice(block.first, block.first + len(block))
-            stream.norm += objective.mean.share_of_norm(own, block.mu)
+        mean = stream.own_mean
+        if mean is not None:
+            stream.norm += mean.share_of_norm(slice(block.first, block.first + len(block)), block.mu)
         self._judge(stream.progress, objective, block)
         stream.n_judged += len(block)
         value = self._value(stream.progress)
@@ -335,13 +335,13 @@ class StreamSelector(Selector):
     def _begin(self, stream: Stream, rows: Array) -> None:
         """The target, the kernel and the mean are settled with the first block."""
         stream.objective = self._objective(rows, stream.target, stream.rng)
-        mean = stream.objective.mean
         if stream.is_target:
-            stream.is_target = isinstance(mean, FixedMean) and mean.rows is stream.target
-            mean.own()  # the rows are the user's
+            assert stream.target is not None
+            stream.is_target = stream.objective.fixed_over(stream.target) is not None
+            stream.objective.own()  # the rows are the user's
         stream.target = None  # the mean has what it needs of it
 
-    def _known_objective(self) -> KernelMean:
+    def _known_objective(self) -> Objective:
         check_is_fitted(self)
         with one_thread():
             return self._caught_up().running
@@ -357,9 +357,10 @@ class StreamSelector(Selector):
         stream = copy.deepcopy(self._stream)
         self._judge_pending(stream)
         objective = stream.running
-        if stream.is_target and isinstance(objective.mean, FixedMean) and objective.mean.norm is None:
-            objective.mean.norm = stream.norm
-        if objective.mean.refresh():
+        mean = stream.own_mean
+        if mean is not None and mean.norm is None:
+            mean.norm = stream.norm
+        if objective.refresh():
             self._refresh(stream.progress, objective)
         return stream
 

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64, Indices
-from protosieve.means import FixedMean
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, Objective
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._selector import Selection, Selector, generator
 from protosieve.selectors._stream import Recorder
@@ -42,10 +41,10 @@ class BatchSelector(Selector):
 
     _result: Prototypes
     _choice: Choice
-    _known: KernelMean
+    _known: Objective
 
     @abstractmethod
-    def _pick(self, objective: KernelMean, source: Block, progress: Progress | None) -> Choice: ...
+    def _pick(self, objective: Any, source: Block, progress: Progress | None) -> Choice: ...
 
     def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
         """Select from the rows of ``X``.
@@ -63,14 +62,14 @@ class BatchSelector(Selector):
         """
         with self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            match = rows if given is None else given
+            match = rows if given is None and self.objective is None else given
             objective = self._objective(rows[: self.block_size], match, generator(self.random_state))
             source = self._survey(objective, rows)
             self._choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
             chosen = self._choice.indices
             selection = Selection(chosen.astype(np.int64), rows[chosen], self._choice.weights)
             self._result = self._prototypes(objective, selection, len(rows), Recorder())
-            objective.mean.own()
+            objective.own()
             self._known = objective
         return self
 
@@ -100,32 +99,33 @@ class BatchSelector(Selector):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_result")
 
-    def _known_objective(self) -> KernelMean:
+    def _known_objective(self) -> Objective:
         check_is_fitted(self)
         return self._known
 
     def _progress(self, total: int, unit: str) -> Progress | None:
         return Progress(type(self).__name__, total, unit) if self.verbose else None
 
-    def _survey(self, objective: KernelMean, rows: Array) -> Block:
+    def _survey(self, objective: Objective, rows: Array) -> Block:
         """All rows as one block, looked at ``block_size`` at a time; O(n size_of_mean d)."""
         parts = [slice(start, start + self.block_size) for start in range(0, len(rows), self.block_size)]
         progress = self._progress(len(rows), "rows")
         mu, diagonal, norm = np.empty(len(rows)), np.empty(len(rows)), 0.0
+        mean = objective.fixed_over(rows)
         left: Array | None = None
         for part in parts:
             block = objective.block(part.start, rows[part])
             if left is None:
                 left = np.empty((len(rows), block.points.left.shape[1]), block.points.left.dtype)
             left[part], mu[part], diagonal[part] = block.points.left, block.mu, block.diagonal
-            if isinstance(objective.mean, FixedMean) and objective.mean.rows is rows:
-                norm += objective.mean.share_of_norm(part, block.mu)
+            if mean is not None:
+                norm += mean.share_of_norm(part, block.mu)
             if progress is not None:
                 progress.note(part.start + len(block), None)
-        if isinstance(objective.mean, FixedMean) and objective.mean.rows is rows:
-            objective.mean.norm = norm  # the target is X: |mu|^2 is the mean of mu, which is known now
+        if mean is not None:
+            mean.norm = norm  # the target is X: |mu|^2 is the mean of mu, which is known now
         assert left is not None
-        return Block(0, rows, block.points.like(left), mu, diagonal)
+        return Block(0, rows, block.points.like(left), mu, diagonal, block.signed)
 
 
 def rounding(source: Block) -> float:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from protosieve._typing import Float64, Indices
+from protosieve._typing import Array, Float64, Indices
 from protosieve.means import Mean
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, KernelMean, Weighed
 from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
 from protosieve.selectors._progress import Progress
 
@@ -112,6 +112,6 @@ class MMDCritic(BatchSelector):
             part = slice(start, start + _PART)
             total[part] += objective.kernel.block(source.points.take(part), one)[:, 0]
 
-    def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
         """Equal weights, and ``l`` there: half of ``J_b``."""
-        return start, float(mu @ start - start @ gram @ start / 2)
+        return objective.weighed(rows, start, mu)

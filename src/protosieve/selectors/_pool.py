@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
+from protosieve.kernels import Points
 from protosieve.objectives import Block
 
 __all__ = ["Pool"]
@@ -44,6 +45,11 @@ class Pool:
         self.diagonal[slot] = block.diagonal[j]
         self.size = slot + 1
         return slot
+
+    def as_block(self) -> Block:
+        """All rows, as if they had come together."""
+        held = slice(self.size)
+        return Block(0, self.rows[held], Points(self.left[held]), self.mu[held], self.diagonal[held])
 
     def sweep(self, used: Indices) -> Indices | None:
         """Give up all slots but the ``used`` ones, if that is at least a third of them.

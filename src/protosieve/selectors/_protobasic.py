@@ -1,7 +1,7 @@
 """ProtoBasic: the m rows most similar to the target (Algorithm 1 of the paper)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.means import Mean
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, Need, Objective
 from protosieve.selectors._base import Selection, StreamSelector
 
 __all__ = ["ProtoBasic"]
@@ -18,11 +18,11 @@ __all__ = ["ProtoBasic"]
 @storable
 @dataclass
 class Best:
-    """The rows with the largest ``mu`` so far, in the order of the stream."""
+    """The rows with the largest pull so far, in the order of the stream."""
 
     indices: NDArray[np.int64]
     rows: Array
-    mu: Float64
+    pull: Float64
 
     @classmethod
     def none(cls, block: Block) -> "Best":
@@ -30,27 +30,28 @@ class Best:
 
     def take(self, block: Block, m: int) -> None:
         """The m best of those held and those of a block."""
-        better = np.flatnonzero(block.mu > self.mu.min()) if len(self.mu) == m else np.arange(len(block))
+        found = block.pull
+        better = np.flatnonzero(found > self.pull.min()) if len(self.pull) == m else np.arange(len(block))
         if not len(better):
             return
-        mu = np.concatenate([self.mu, block.mu[better]])
+        pull = np.concatenate([self.pull, found[better]])
         # the m largest, of equal ones the earliest: a stable sort of the falling values
-        keep = np.sort(np.argsort(-mu, kind="stable")[:m])
-        self.mu = mu[keep]
+        keep = np.sort(np.argsort(-pull, kind="stable")[:m])
+        self.pull = pull[keep]
         self.indices = np.concatenate([self.indices, block.first + better])[keep]
         self.rows = np.concatenate([self.rows, block.rows[better]])[keep]
 
-    def renew(self, objective: KernelMean) -> None:
+    def renew(self, objective: Objective) -> None:
         """The mean has changed."""
-        self.mu = objective.mean.at(objective.kernel.prepare(self.rows))
+        self.pull = objective.at_zero(self.rows)
 
     def selection(self) -> Selection:
-        none = len(self.mu) == 0 or self.mu.max() <= 0
+        none = len(self.pull) == 0 or self.pull.max() <= 0
         kept = slice(0) if none else slice(None)
-        return Selection(self.indices[kept], self.rows[kept], np.zeros(len(self.mu[kept])))
+        return Selection(self.indices[kept], self.rows[kept], np.zeros(len(self.pull[kept])))
 
     def _check(self, m: int) -> None:
-        assert len(self.indices) == len(self.rows) == len(self.mu) <= m
+        assert len(self.indices) == len(self.rows) == len(self.pull) <= m
         assert (np.diff(self.indices) > 0).all()
 
 
@@ -77,6 +78,9 @@ class ProtoBasic(StreamSelector):
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
         most 20,000 rows, else a compressed sample.
+    objective : Objective, optional
+        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
+        for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
@@ -108,12 +112,15 @@ class ProtoBasic(StreamSelector):
     {1}
     """
 
+    _needs: ClassVar[Need] = "values"
+
     def __init__(
         self,
         n_prototypes: int = 10,
         *,
         kernel: Any = None,
         mean: Mean | None = None,
+        objective: Objective | None = None,
         random_state: Any = None,
         block_size: int = 512,
         verbose: bool = False,
@@ -121,24 +128,25 @@ class ProtoBasic(StreamSelector):
         self.n_prototypes = n_prototypes
         self.kernel = kernel
         self.mean = mean
+        self.objective = objective
         self.random_state = random_state
         self.block_size = block_size
         self.verbose = verbose
 
-    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Best:
+    def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Best:
         return Best.none(block)
 
-    def _judge(self, progress: Best, objective: KernelMean, block: Block) -> None:
+    def _judge(self, progress: Best, objective: Objective, block: Block) -> None:
         progress.take(block, self.n_prototypes)
 
-    def _refresh(self, progress: Best, objective: KernelMean) -> None:
+    def _refresh(self, progress: Best, objective: Objective) -> None:
         progress.renew(objective)
 
     def _value(self, progress: Best) -> None:
         return None
 
-    def _held(self, progress: Best, objective: KernelMean) -> NDArray[np.int64]:
+    def _held(self, progress: Best, objective: Objective) -> NDArray[np.int64]:
         return progress.indices
 
-    def _choose(self, progress: Best, objective: KernelMean) -> Selection:
+    def _choose(self, progress: Best, objective: Objective) -> Selection:
         return progress.selection()

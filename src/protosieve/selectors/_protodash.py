@@ -11,7 +11,7 @@ import numpy as np
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
 from protosieve.means import Mean
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, FittedObjective, KernelMean, Objective
 from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rules import Rule
@@ -49,6 +49,9 @@ class ProtoDash(BatchSelector):
     cache_size : float, default 1000
         Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
         fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
+    objective : Objective, optional
+        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; see
+        `protosieve.objectives`. Rows are then features; kernel and mean have no part in it.
     random_state : int, Generator or None
         Seeds the rows the kernel's width is learnt from and the sample of a sampled mean.
     block_size : int, default 512
@@ -99,6 +102,7 @@ class ProtoDash(BatchSelector):
         *,
         kernel: Any = None,
         mean: Mean | None = None,
+        objective: Objective | None = None,
         cache_size: float = 1000,
         random_state: Any = None,
         block_size: int = 512,
@@ -107,18 +111,58 @@ class ProtoDash(BatchSelector):
         self.n_prototypes = n_prototypes
         self.kernel = kernel
         self.mean = mean
+        self.objective = objective
         self.cache_size = cache_size
         self.random_state = random_state
         self.block_size = block_size
         self.verbose = verbose
 
-    def _pick(self, objective: KernelMean, source: Block, progress: Progress | None) -> Choice:
+    def _pick(self, objective: KernelMean | FittedObjective, source: Block, progress: Progress | None) -> Choice:
         m = min(self.n_prototypes, len(source))
-        pursuit = Pursuit(objective.kernel, source, m, self.cache_size)
+        pursuit = (
+            RefittedPursuit(objective, source, m)
+            if isinstance(objective, FittedObjective)
+            else Pursuit(objective.kernel, source, m, self.cache_size)
+        )
         while pursuit.advance():
             if progress is not None:
-                progress.note(len(pursuit.chosen), pursuit.qp.value)
-        return Choice(pursuit.chosen, pursuit.qp.weights, np.array(pursuit.values))
+                progress.note(len(pursuit.chosen), pursuit.value)
+        return Choice(pursuit.chosen, pursuit.weights, np.array(pursuit.values))
+
+
+class RefittedPursuit:
+    """The greedy choice where weights are fitted anew at every step: a product with all rows, then a fit."""
+
+    def __init__(self, objective: FittedObjective, source: Block, m: int) -> None:
+        self._objective, self._source, self._m = objective, source, m
+        self._fit = objective.empty()
+        self._rounding = rounding(source)
+        self._least = max(self._rounding, GRADIENT_TOLERANCE * float(source.pull.max(initial=0.0)))
+        self.chosen: Indices = np.zeros(0, np.intp)
+        self.values: list[float] = []
+
+    @property
+    def value(self) -> float:
+        return self._fit.value
+
+    @property
+    def weights(self) -> Float64:
+        return self._fit.weights
+
+    def advance(self) -> bool:
+        """One more row; ``False`` when there are m, or none pulls. O(n_rows n_samples + q^2 n_samples)."""
+        if len(self.chosen) == self._m:
+            return False
+        rows = self._source.rows
+        pull = self._objective.gradients([self._fit], rows)[0]
+        pull[self.chosen] = -np.inf
+        pick = earliest(pull, self._rounding)
+        if pull[pick] <= self._least:
+            return False
+        self._fit = self._objective.grow(self._fit, rows[self.chosen], rows[pick])
+        self.chosen = np.append(self.chosen, pick)
+        self.values.append(self._fit.value)
+        return True
 
 
 @dataclass
@@ -163,6 +207,14 @@ class Pursuit:
         self.qp = NonNegativeQP(noise=float(np.finfo(dtype).eps))
         self.chosen: Indices = np.zeros(0, np.intp)
         self.values: list[float] = []
+
+    @property
+    def value(self) -> float:
+        return self.qp.value
+
+    @property
+    def weights(self) -> Float64:
+        return self.qp.weights
 
     def advance(self) -> bool:
         """Choose at least one more row; ``False`` when there are m, or none has a positive gradient."""

@@ -7,8 +7,10 @@ import numpy as np
 
 from protosieve._typing import Float64
 from protosieve.means import Mean
+from protosieve.objectives import Block, Objective
+from protosieve.selectors._refits import Refit, Refits
 from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Program
+from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 
 __all__ = ["ProtoStream"]
 
@@ -19,9 +21,8 @@ _TOGETHER = 16  # rows that pass and are projected in one product; more are wast
 class _ByGradient(Criterion):
     """Rows whose gradient at the set's weights reaches a threshold."""
 
-    def __init__(self, view: BlockView, threshold: float) -> None:
-        self._view, self._threshold = view, threshold
-        self._program = Program(view)
+    def __init__(self, view: BlockView, program: Program | Refit, threshold: float) -> None:
+        self._view, self._program, self._threshold = view, program, threshold
 
     def first(self, start: int) -> int | None:
         view = self._view
@@ -61,6 +62,9 @@ class ProtoStream(ThresholdSelector):
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
         most 20,000 rows, else a compressed sample.
+    objective : Objective, optional
+        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; see
+        `protosieve.objectives`. Rows are then features; kernel and mean have no part in it.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
@@ -104,6 +108,7 @@ class ProtoStream(ThresholdSelector):
         kernel: Any = None,
         epsilon: float = 0.4,
         mean: Mean | None = None,
+        objective: Objective | None = None,
         random_state: Any = None,
         block_size: int = 512,
         verbose: bool = False,
@@ -112,16 +117,17 @@ class ProtoStream(ThresholdSelector):
         self.kernel = kernel
         self.epsilon = epsilon
         self.mean = mean
+        self.objective = objective
         self.random_state = random_state
         self.block_size = block_size
         self.verbose = verbose
 
-    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
-        return np.where(mu > 0, mu, -np.inf)
+    def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
+        return np.where(block.pull > 0, block.pull, -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         rho = peak**2
         return rho / (2 * self.n_prototypes), rho * self.n_prototypes / 2
 
-    def _criterion(self, view: BlockView, tau: float) -> Criterion:
-        return _ByGradient(view, math.sqrt(2 * tau / self.n_prototypes))
+    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+        return _ByGradient(view, near.program(view), math.sqrt(2 * tau / self.n_prototypes))

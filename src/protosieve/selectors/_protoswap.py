@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.means import Mean, Members, Reservoir
 from protosieve.means._sample import lengthened
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._rows import as_rows
@@ -100,6 +100,9 @@ class ProtoSwap(StreamSelector):
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
         most 20,000 rows, else a compressed sample.
+    objective : Objective, optional
+        `LeastSquares`, where that is wanted and not the kernel mean; see `protosieve.objectives`. Rows are then
+        features; kernel and mean have no part in it.
     random_state : int, NumPy generator or None
         Seed of all samples.
     block_size : int, default 512
@@ -132,6 +135,7 @@ class ProtoSwap(StreamSelector):
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
 
+    _needs: ClassVar[Need] = "exchanges"
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
         "margin": share(),
@@ -148,6 +152,7 @@ class ProtoSwap(StreamSelector):
         second_look: int = 4096,
         passes: int = 1,
         mean: Mean | None = None,
+        objective: Objective | None = None,
         random_state: Any = None,
         block_size: int = 512,
         verbose: bool = False,
@@ -158,6 +163,7 @@ class ProtoSwap(StreamSelector):
         self.second_look = second_look
         self.passes = passes
         self.mean = mean
+        self.objective = objective
         self.random_state = random_state
         self.block_size = block_size
         self.verbose = verbose
@@ -169,12 +175,19 @@ class ProtoSwap(StreamSelector):
                 "use fit, or passes=1"
             )
 
+    def _begun(self) -> KernelMean:
+        quadratic: KernelMean = self.objective.quadratic()
+        return quadratic
+
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
+        return super()._weigh(objective if self.objective is None else self.objective, rows, start, mu)
+
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         sample = None
         if self.second_look and objective.mean.stream_sample() is None:
             seed = np.random.default_rng(rng.integers(2**63))
             sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(0))
-        members = Members.none(self.n_prototypes, self.margin, block.rows, block.points)
+        members = Members.none(self.n_prototypes, self.margin, block.rows, block.points, objective.signed)
         return Swapping(members, Best.none(block), sample)
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
@@ -192,7 +205,7 @@ class ProtoSwap(StreamSelector):
         self._judge_pending(stream)
         mu, stream.progress.mu = np.concatenate(stream.progress.mu), []
         for _ in range(1, self.passes):
-            self._offer(stream.progress.members, stream.running, np.arange(len(rows)), rows, mu)
+            self._offer(stream.progress.members, cast(KernelMean, stream.running), np.arange(len(rows)), rows, mu)
 
     def review(self, X: Any, first: int = 0) -> Self:
         """Offer rows of the stream once more: the next pass over stored data, in chunks of any size.
@@ -227,13 +240,13 @@ class ProtoSwap(StreamSelector):
             stream = copy.deepcopy(self._stream)
             self._judge_pending(stream)
             indices = np.arange(first, first + len(rows))
-            self._offer(stream.progress.members, stream.running, indices, rows, None)
+            self._offer(stream.progress.members, cast(KernelMean, stream.running), indices, rows, None)
             self._stream, self._result = stream, None
         return self
 
     def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
         members = progress.members
-        members.renew(objective.mean.at(objective.kernel.prepare(members.rows)))
+        members.renew(objective.at_zero(members.rows))
         progress.best.renew(objective)
 
     def _value(self, progress: Swapping) -> float:
@@ -253,7 +266,7 @@ class ProtoSwap(StreamSelector):
         members, slots = progress.members, progress.members.exchange.slots
         found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
         basic = progress.best.selection()
-        return basic if self._is_better(basic, progress.best.mu, objective, members.exchange.value) else found
+        return basic if self._is_better(basic, progress.best.pull, objective, members.exchange.value) else found
 
     def _second_look(self, progress: Swapping, objective: KernelMean) -> None:
         """Offer the sample in random order.
@@ -308,15 +321,16 @@ class ProtoSwap(StreamSelector):
             diagonal = objective.kernel.diagonal(points).astype(np.float64)
             members.offer(objective.kernel, indices[part], rows[part], points, diagonal, means)
 
-    def _is_better(self, basic: Selection, mu: Float64, objective: KernelMean, value: float) -> bool:
+    def _is_better(self, basic: Selection, pull: Float64, objective: KernelMean, value: float) -> bool:
         """Whether ProtoBasic's rows are worth more. A bound, with the signs of weights ignored, mostly tells."""
         if not len(basic.indices):
             return False
         value *= 1 + _EQUAL
         points = objective.kernel.prepare(basic.rows)
         nonzero = objective.kernel.diagonal(points) > 0  # a row of zeros, to Linear(), is similar to nothing
-        points, mu = points.take(nonzero), mu[nonzero]
+        points, mu = points.take(nonzero), (objective.at_zero(basic.rows) if objective.signed else pull)[nonzero]
         gram = objective.kernel.block(points, points).astype(np.float64)
+        np.fill_diagonal(gram, objective.kernel.diagonal(points))  # with a ridge it is not the product's own
         root, _ = definite_cholesky(np.tril(gram), float(np.finfo(basic.rows.dtype).eps))
         y = solve_triangular(root, mu, lower=True, check_finite=False)
-        return 0.5 * float(y @ y) > value and NonNegativeQP.from_gram(gram, mu).value > value
+        return 0.5 * float(y @ y) > value and (objective.signed or NonNegativeQP.from_gram(gram, mu).value > value)

@@ -1,6 +1,7 @@
 """What every selector shares: its parameters, its result, and what a fitted one offers."""
 
 import copy
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -20,13 +21,17 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
-from protosieve.objectives import KernelMean
+from protosieve.objectives import KernelMean, Need, Objective, Weighed
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Recorder
-from protosieve.weights import NonNegativeQP
 
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
+# who works with objectives that tell no more than this
+_CONTENT_WITH: dict[Need, tuple[str, ...]] = {
+    "values": ("ProtoBasic", "Streak"),
+    "gradients": ("ProtoBasic", "ProtoStream", "Streak", "ProtoDash"),
+}
 _EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
 __all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
@@ -51,6 +56,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more"
     )
 
+    _needs: ClassVar[Need] = "gradients"  # of an objective
+
+    objective: Any = None  # those that know the kernel mean only have no such parameter
     n_prototypes: int
     kernel: Any
     mean: Mean | None
@@ -67,26 +75,26 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
         For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
         """
-        result = self.result_
+        result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
-            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
+            prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
             # |phi(x) - phi(p)|^2 = k(x, x) - 2 k(x, p) + k(p, p)
-            offset = result.kernel.diagonal(prototypes)
+            offset = kernel.diagonal(prototypes)
             nearest = np.empty(len(rows), np.intp)
             for start in range(0, len(rows), self.block_size):
                 part = slice(start, start + self.block_size)
-                K = result.kernel.block(result.kernel.prepare(rows[part]), prototypes)
+                K = kernel.block(kernel.prepare(rows[part]), prototypes)
                 nearest[part] = (offset - 2 * K).argmin(axis=1)
         return nearest
 
     def transform(self, X: Any) -> Array:
         """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
-        result = self.result_
+        result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
-            prototypes = result.kernel.prepare(result.rows.astype(rows.dtype, copy=False))
-            return result.kernel.block(result.kernel.prepare(rows), prototypes)
+            prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
+            return kernel.block(kernel.prepare(rows), prototypes)
 
     @property
     def prototype_indices_(self) -> NDArray[np.int64]:
@@ -116,7 +124,13 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     @property
     def kernel_(self) -> Kernel:
         """The kernel in use, with its width as a number."""
-        return self.result_.kernel
+        kernel = self.result_.kernel
+        if kernel is None:
+            raise ParameterError(
+                f"{type(self).__name__}: rows were chosen by {self.objective!r}, which compares none; only where it is "
+                "the kernel mean are there a kernel, nearest prototypes and similarities to them"
+            )
+        return kernel
 
     @property
     def _n_features_out(self) -> int:
@@ -138,29 +152,36 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     # -- the result
 
     @abstractmethod
-    def _known_objective(self) -> KernelMean:
+    def _known_objective(self) -> Objective:
         """What the result was judged by."""
 
-    def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
-        """The weights of the chosen rows, and ``l`` there; by default the best non-negative ones."""
-        qp = NonNegativeQP.from_gram(gram, mu, start)
-        return qp.weights, qp.value
+    def _known_mean(self) -> KernelMean:
+        """The same, for what is made of kernels."""
+        objective = self._known_objective()
+        if not isinstance(objective, KernelMean) or self.objective is not None:
+            raise ParameterError(f"{type(self).__name__}: rows were chosen by {self.objective!r}, not by a kernel mean")
+        return objective
 
-    def _prototypes(self, objective: KernelMean, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
+    def _weigh(self, objective: Any, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
+        """The weights of the chosen rows, by default the best there are; ``mu`` where it is known better."""
+        return objective.weigh(rows, start) if mu is None else objective.weigh(rows, start, mu)  # type: ignore[no-any-return]
+
+    def _prototypes(self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
         """The result: rows weighed in float64, the largest weight first."""
         if not len(chosen.indices):
             raise InputError(
-                f"none of the {n_seen} rows has a positive mean similarity to the target under "
-                f"{objective.kernel!r}, so no non-negative weights help. {_remedy(objective.kernel)}"
+                f"none of the {n_seen} rows has a positive {objective.pull_means} under {objective.describe()}, so no "
+                f"{'' if objective.signed else 'non-negative '}weights help. {_remedy(objective)}"
             )
-        weights, value = self._weigh(*objective.exact(chosen.rows), chosen.weights)
-        order = np.lexsort((chosen.indices, -weights))
-        certificate = Certificate(value, objective.upper_bound(self.block_size), objective.mean.sample_size())
+        weighed = self._weigh(objective, chosen.rows, chosen.weights)
+        weights, value = weighed.weights, weighed.value
+        order = np.lexsort((chosen.indices, -np.abs(weights)))
+        certificate = Certificate(value, objective.upper_bound(self.block_size), objective.sample_size())
         if value < 0:
             warnings.warn(
                 f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
-                f"nothing at all, to {objective.kernel!r}. A wider kernel, or a selector that solves for the weights, "
-                "such as ProtoSwap, does better",
+                f"nothing at all, to {objective.describe()}. A wider kernel, or a selector that solves for the "
+                "weights, such as ProtoSwap, does better",
                 ProtosieveWarning,
                 stacklevel=5,
             )
@@ -170,7 +191,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 why = "these say all there is to say of the target"
             warnings.warn(
                 f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
-                f"{objective.kernel!r} {why}",
+                f"{objective.describe()} {why}",
                 ProtosieveWarning,
                 stacklevel=5,
             )
@@ -181,15 +202,17 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             weights=weights[order],
             objective=value,
             residual=certificate.residual,
-            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))),
+            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))) if self.objective is None else math.nan,
             certificate=certificate,
             trace=recorder.trace(n_seen, value),
-            kernel=objective.kernel,
+            kernel=objective.kernel if self.objective is None else None,
             selector=type(self).__name__,
             parameters=self.get_params(deep=False),
             n_seen=n_seen,
             random_state=self.random_state,
             version=version("protosieve"),
+            intercept=weighed.intercept,
+            evaluations=objective.evaluations(),
             feature_names=None if names is None else tuple(map(str, names)),
         )
 
@@ -203,7 +226,30 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; "
                 f"got {self.mean!r}"
             )
+        if self.objective is not None:
+            self._check_objective()
         generator(self.random_state)
+
+    def _check_objective(self) -> None:
+        """It can tell what this selector needs, and leaves nothing to a kernel or a mean."""
+        name, objective = type(self).__name__, self.objective
+        if not isinstance(objective, Objective) or isinstance(objective, KernelMean):
+            raise ParameterError(
+                f"{name}: objective must be one of protosieve.objectives, such as LeastSquares(y), or None for the "
+                f"kernel mean; got {objective!r}"
+            )
+        if self._needs not in objective.offers:
+            others = " or ".join(_CONTENT_WITH[objective.offers[-1]])
+            raise ParameterError(
+                f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
+                f"use {others}"
+            )
+        for word in ("kernel", "mean"):
+            if getattr(self, word) is not None:
+                raise ParameterError(
+                    f"{name}: {word}={getattr(self, word)!r} belongs to the kernel mean, and the objective is "
+                    f"{type(objective).__name__}; leave one of the two out"
+                )
 
     def _kernel(self) -> Kernel:
         return Gaussian() if self.kernel is None else as_kernel(self.kernel)
@@ -218,7 +264,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         check_labels(y, rows)
         if not len(rows):
             raise InputError(NO_ROWS.format(rows.shape))
-        given = target_rows(target, self.mean, rows, column_names(X))
+        given = self._target(target, rows, X)
         self._remember_columns(X, reset=True)
         if len(rows) < self.n_prototypes:
             warnings.warn(
@@ -228,15 +274,32 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
         return rows, given
 
-    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> KernelMean:
+    def _target(self, target: Any, rows: Array, X: Any) -> Array | None:
+        """The target, checked, where one was given; an objective of its own has none and looks at the rows."""
+        if self.objective is None:
+            return target_rows(target, self.mean, rows, column_names(X))
+        if target is not None:
+            raise InputError(f"target was given, and {type(self.objective).__name__} has none: it explains its own y")
+        self.objective.check(rows, "X")
+        return None
+
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> Objective:
         """Fix what is learnt from data: from the target where there is one, else from the first block."""
+        if self.objective is not None:
+            return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
         seed = np.random.default_rng(rng.integers(2**63))
         return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed, self.n_prototypes))
 
+    def _begun(self) -> Objective:
+        """The user's objective, as a stream begins."""
+        begun: Objective = self.objective.begin()
+        return begun
+
     def _working(self, rows: Array) -> Array:
         """The rows in the dtype the kernel can be trusted in."""
-        return rows if self._kernel().nonnegative else rows.astype(np.float64, copy=False)
+        trusted = self.objective is None and self._kernel().nonnegative
+        return rows if trusted else rows.astype(np.float64, copy=False)
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -261,7 +324,10 @@ def check_labels(y: Any, rows: Array) -> None:
         raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
 
 
-def _remedy(kernel: Kernel) -> str:
+def _remedy(objective: Objective) -> str:
+    kernel = objective.kernel
+    if kernel is None:
+        return "No row helps on its own: check that rows are features and columns are samples"
     if kernel.nonnegative:
         return "All rows are too far from the target for this width: choose a larger one"
     return "Do not centre the rows, or use Gaussian()"

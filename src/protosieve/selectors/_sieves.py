@@ -3,25 +3,29 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from protosieve._state import storable
 from protosieve._typing import Float64, Indices
+from protosieve.objectives import Fit
 from protosieve.selectors._pool import Pool
 from protosieve.weights import EqualWeights, NonNegativeQP
 
-__all__ = ["Sieve", "Sieves", "slots_of"]
+__all__ = ["Sieve", "Sieves", "Weights", "slots_of"]
+
+Weights: TypeAlias = NonNegativeQP | EqualWeights | Fit
 
 
 @storable
 @dataclass
 class Sieve:
-    """The set of one threshold: pool slots and their weights, solved or equal."""
+    """The set of one threshold: pool slots and their weights, solved, equal or fitted."""
 
     level: int
     members: list[int]
-    qp: NonNegativeQP | EqualWeights
+    qp: Weights
     _shared: bool = field(default=False, init=False)  # another copy looks at the same ``qp``
 
     def __deepcopy__(self, memo: object) -> "Sieve":
@@ -30,7 +34,7 @@ class Sieve:
         self._shared = twin._shared = True
         return twin
 
-    def own(self) -> NonNegativeQP | EqualWeights:
+    def own(self) -> Weights:
         """The weights, to be changed."""
         if self._shared:
             self.qp, self._shared = self.qp.twin(), False
@@ -46,7 +50,9 @@ class Sieve:
             self.qp = NonNegativeQP.from_gram(gram(), mu, self.qp.weights, self.qp.noise)
             self.seal()
         else:
-            self.own().renew(mu)
+            weights = self.own()
+            assert not isinstance(weights, Fit)  # an objective that is fitted never changes
+            weights.renew(mu)
 
     @property
     def value(self) -> float:

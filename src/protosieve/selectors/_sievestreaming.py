@@ -4,11 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from protosieve._typing import Float64
+from protosieve._typing import Array, Float64
 from protosieve.means import Mean
+from protosieve.objectives import Block, KernelMean, Objective, Weighed
 from protosieve.selectors._sieves import Sieves
 from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion
+from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights
 
 __all__ = ["SieveStreaming"]
@@ -23,8 +24,8 @@ class _ByMarginalValue(Criterion):
     ``(g_j - K_jj / (2 m)) / m``. A row that joins lowers the gradients behind it by its similarities over m.
     """
 
-    def __init__(self, view: BlockView, tau: float, m: int) -> None:
-        self._view, self._tau, self._m = view, tau, m
+    def __init__(self, view: BlockView, near: Similarities, tau: float, m: int) -> None:
+        self._view, self._near, self._tau, self._m = view, near, tau, m
         self._own = view.block.diagonal / (2 * m)
 
     def first(self, start: int) -> int | None:
@@ -33,7 +34,7 @@ class _ByMarginalValue(Criterion):
         passing = np.flatnonzero((view.gradient[rows] - self._own[rows]) / self._m >= self._least())
         if not len(passing):
             return None
-        view.near.expect((start + passing[:_TOGETHER]).tolist())
+        self._near.expect((start + passing[:_TOGETHER]).tolist())
         return start + int(passing[0])
 
     def _least(self) -> float:
@@ -42,7 +43,7 @@ class _ByMarginalValue(Criterion):
 
     def take(self, j: int) -> None:
         view, block = self._view, self._view.block
-        slot, line = view.near.newcomer(j)
+        slot, line = self._near.newcomer(j), self._near.line(j)
         weights = view.sieve.own()
         assert isinstance(weights, EqualWeights)
         weights.join(self._m * (block.mu[j] - view.gradient[j]), block.diagonal[j], block.mu[j])
@@ -138,19 +139,18 @@ class SieveStreaming(ThresholdSelector):
         self.block_size = block_size
         self.verbose = verbose
 
-    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+    def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         m = self.n_prototypes
-        return np.where(mu > 0, mu / m - diagonal / (2 * m**2), -np.inf)
+        return np.where(block.mu > 0, block.mu / m - block.diagonal / (2 * m**2), -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         return peak, 2 * self.n_prototypes * peak
 
-    def _criterion(self, view: BlockView, tau: float) -> Criterion:
-        return _ByMarginalValue(view, tau, self.n_prototypes)
+    def _criterion(self, view: BlockView, near: Similarities, tau: float) -> Criterion:
+        return _ByMarginalValue(view, near, tau, self.n_prototypes)
 
-    def _weights(self, progress: Sieves) -> EqualWeights:
+    def _weights(self, progress: Sieves, objective: Objective) -> EqualWeights:
         return EqualWeights(share=1 / self.n_prototypes)
 
-    def _weigh(self, gram: Float64, mu: Float64, start: Float64) -> tuple[Float64, float]:
-        w = np.full(len(mu), 1 / self.n_prototypes)
-        return w, float(w @ mu - w @ gram @ w / 2)
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
+        return objective.weighed(rows, np.full(len(rows), 1 / self.n_prototypes), mu)

@@ -1,14 +1,16 @@
 """Streak: a set per threshold, filled by marginal value (Elenberg et al. 2017), the paper's baseline."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
 from protosieve.means import Mean
+from protosieve.objectives import Block, Need, Objective
+from protosieve.selectors._refits import Refit, Refits
 from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Program
+from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]
@@ -32,9 +34,8 @@ class _ByGain(Criterion):
     Rows whose bound passes go to `Projections.gains_reach`, and the few it leaves open to the program itself.
     """
 
-    def __init__(self, view: BlockView, threshold: float) -> None:
-        self._view, self._threshold = view, threshold
-        self._program = Program(view)
+    def __init__(self, view: BlockView, program: Program, threshold: float) -> None:
+        self._view, self._program, self._threshold = view, program, threshold
         self._left = view.block.diagonal.copy()
         self._C: Float64 | None = None
         self._lines = 0
@@ -122,6 +123,9 @@ class Streak(ThresholdSelector):
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
         most 20,000 rows, else a compressed sample.
+    objective : Objective, optional
+        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
+        for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512
@@ -150,6 +154,8 @@ class Streak(ThresholdSelector):
     [0, 1, 2]
     """
 
+    _needs: ClassVar[Need] = "values"
+
     def __init__(
         self,
         n_prototypes: int = 10,
@@ -157,6 +163,7 @@ class Streak(ThresholdSelector):
         kernel: Any = None,
         epsilon: float = 0.4,
         mean: Mean | None = None,
+        objective: Objective | None = None,
         random_state: Any = None,
         block_size: int = 512,
         verbose: bool = False,
@@ -165,18 +172,21 @@ class Streak(ThresholdSelector):
         self.kernel = kernel
         self.epsilon = epsilon
         self.mean = mean
+        self.objective = objective
         self.random_state = random_state
         self.block_size = block_size
         self.verbose = verbose
 
-    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
-        # the root of the value mu^2 / (2 k_jj), which itself may be too small a number
-        scores = np.maximum(mu, 0.0) / np.sqrt(2 * np.where(diagonal > 0, diagonal, np.inf))
+    def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
+        scores = objective.singles(block)
         return np.where(scores > 0, scores, -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         m, v = self.n_prototypes, peak**2
         return (1 - self.epsilon) * v / (9 * m**2), v * m
 
-    def _criterion(self, view: BlockView, tau: float) -> Criterion:
-        return _ByGain(view, tau / self.n_prototypes)
+    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+        threshold = tau / self.n_prototypes
+        if isinstance(near, Refits):
+            return Refit(view, near, threshold)
+        return _ByGain(view, near.program(view), threshold)

@@ -8,7 +8,8 @@ import numpy as np
 from protosieve import _prototypes
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.objectives import KernelMean
+from protosieve.means import FixedMean
+from protosieve.objectives import KernelMean, Objective
 
 __all__ = ["Recorder", "Saved", "Standing", "Stream"]
 
@@ -70,21 +71,27 @@ class Stream:
     n_pending: int = 0
     n_judged: int = 0
     norm: float = 0.0
-    objective: KernelMean | None = None
+    objective: Objective | None = None
     progress: Any = None
     recorder: Recorder = field(default_factory=Recorder)
 
     @property
     def looks_ahead(self) -> bool:
         """Whether the mean of a block can be computed before the blocks ahead of it are judged."""
-        return self.progress is not None and self.running.mean.is_fixed and self.running.kernel.in_threads
+        return self.progress is not None and self.running.looks_ahead
+
+    @property
+    def own_mean(self) -> FixedMean | None:
+        """The mean over the stream's own rows, where that is the target."""
+        mean = self.running.mean if self.is_target and isinstance(self.running, KernelMean) else None
+        return mean if isinstance(mean, FixedMean) else None
 
     @property
     def n_seen(self) -> int:
         return self.n_judged + self.n_pending
 
     @property
-    def running(self) -> KernelMean:
+    def running(self) -> Objective:
         assert self.objective is not None
         return self.objective
 

@@ -10,19 +10,20 @@ closes are not its own, among the others it takes the first that passes, solves,
 import math
 from abc import abstractmethod
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Float64
-from protosieve.objectives import Block, KernelMean
+from protosieve.objectives import Block, FittedObjective, KernelMean, Objective
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._pool import Pool
+from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.selectors._sieves import Sieve, Sieves
 from protosieve.selectors._views import BlockView, Criterion, Similarities
-from protosieve.weights import EqualWeights, NonNegativeQP
+from protosieve.weights import NonNegativeQP
 
 __all__ = ["ThresholdSelector"]
 
@@ -37,7 +38,7 @@ class ThresholdSelector(StreamSelector):
     epsilon: float
 
     @abstractmethod
-    def _singleton_scores(self, mu: Float64, diagonal: Float64) -> Float64:
+    def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         """How good rows are on their own; ``-inf`` for one that can never help. Thresholds wait for a positive one."""
 
     @abstractmethod
@@ -45,26 +46,33 @@ class ThresholdSelector(StreamSelector):
         """The thresholds to keep while the best singleton score is ``peak``."""
 
     @abstractmethod
-    def _criterion(self, view: BlockView, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Any, tau: float) -> Criterion:
         """How the set of threshold ``tau`` judges the rows of a block."""
 
-    def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Sieves:
+    def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Sieves:
         return Sieves(Pool.empty(block), [])
 
-    def _judge(self, progress: Sieves, objective: KernelMean, block: Block) -> None:
-        scores = self._singleton_scores(block.mu, block.diagonal)
-        spans = self._move_window(progress, scores)
+    def _judge(self, progress: Sieves, objective: Objective, block: Block) -> None:
+        scores = self._singleton_scores(objective, block)
+        spans = self._move_window(progress, objective, scores)
         at_work = [s for s in progress.sets if s.qp.size < self.n_prototypes and s.level in spans]
-        near = Similarities(progress.pool, objective, block, at_work, self.n_prototypes)
+        near = self._seen(progress.pool, objective, block, at_work)
         gradients = near.gradients(at_work)
         for sieve, gradient in zip(at_work, gradients, strict=True):
-            view = BlockView(sieve, block, near, gradient, *spans[sieve.level])
-            self._fill(view, self._criterion(view, (1 + self.epsilon) ** sieve.level))
+            view = BlockView(sieve, block, gradient, *spans[sieve.level])
+            self._fill(view, self._criterion(view, near, (1 + self.epsilon) ** sieve.level))
             if sieve.qp.size == self.n_prototypes:
                 sieve.seal()
-        self._note_single(progress, near, scores)
+        self._note_single(progress, objective, near, scores)
         self._close_outside(progress)
         progress.sweep()
+
+    def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Similarities | Refits:
+        """The block as these sets see it."""
+        if isinstance(objective, FittedObjective):
+            return Refits(pool, objective, block)
+        assert isinstance(objective, KernelMean)
+        return Similarities(pool, objective, block, at_work, self.n_prototypes)
 
     def _fill(self, view: BlockView, criterion: Criterion) -> None:
         """Take the first row that passes, look again at the rows behind it, until the set is full or the block ends."""
@@ -76,7 +84,7 @@ class ThresholdSelector(StreamSelector):
             criterion.take(j)
             start = j + 1
 
-    def _move_window(self, progress: Sieves, scores: Float64) -> dict[int, tuple[int, int]]:
+    def _move_window(self, progress: Sieves, objective: Objective, scores: Float64) -> dict[int, tuple[int, int]]:
         """Start the sets whose thresholds come into the window during this block.
 
         Returns for each level the rows of the block it is open for: from ``start`` to before ``stop``.
@@ -90,7 +98,7 @@ class ThresholdSelector(StreamSelector):
             for level in range(low, high + 1):
                 spans[level] = (spans.get(level, (row, row))[0], end)
         known = {sieve.level for sieve in progress.sets}
-        progress.sets += [Sieve(level, [], self._weights(progress)) for level in spans if level not in known]
+        progress.sets += [Sieve(level, [], self._weights(progress, objective)) for level in spans if level not in known]
         progress.sets.sort(key=lambda sieve: sieve.level)
         return spans
 
@@ -106,7 +114,9 @@ class ThresholdSelector(StreamSelector):
         last += (base ** (last + 1) <= high) - (base**last > high)
         return first, last
 
-    def _note_single(self, progress: Sieves, near: Similarities, scores: Float64) -> None:
+    def _note_single(
+        self, progress: Sieves, objective: Objective, near: Similarities | Refits, scores: Float64
+    ) -> None:
         """The best single row; of equal ones the later, as in the paper.
 
         Where the diagonal is not constant a row with a smaller score may have been worth more: it stays a candidate.
@@ -116,16 +126,18 @@ class ThresholdSelector(StreamSelector):
         if scores[last] == -math.inf or scores[last] < progress.peak:
             return
         for j in [*_rises(peaks, progress.peak), last]:
-            before, progress.single = progress.single, self._single(progress, near.newcomer(j)[0])
+            before, progress.single = progress.single, self._single(progress, objective, near.newcomer(j))
             if before is not None and before.value > progress.single.value:
                 progress.close(before)
         progress.peak = float(scores[last])
 
-    def _single(self, progress: Sieves, slot: int) -> Sieve:
+    def _single(self, progress: Sieves, objective: Objective, slot: int) -> Sieve:
         """The set of one row of the pool."""
-        qp = self._weights(progress)
-        qp.append(np.zeros(0), progress.pool.diagonal[slot], progress.pool.mu[slot])
-        return Sieve(0, [slot], qp)
+        pool, weights = progress.pool, self._weights(progress, objective)
+        if isinstance(objective, FittedObjective):
+            return Sieve(0, [slot], objective.grow(objective.empty(), pool.rows[:0], pool.rows[slot]).sealed())
+        weights.append(np.zeros(0), pool.diagonal[slot], pool.mu[slot])
+        return Sieve(0, [slot], weights)
 
     def _close_outside(self, progress: Sieves) -> None:
         low, high = self._levels(progress.peak)
@@ -134,35 +146,37 @@ class ThresholdSelector(StreamSelector):
                 progress.close(sieve)
         progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
-    def _weights(self, progress: Sieves) -> NonNegativeQP | EqualWeights:
-        """The weights of a set that has yet no members; by default the best non-negative ones."""
+    def _weights(self, progress: Sieves, objective: Objective) -> Any:
+        """The weights of a set that has yet no members; by default the best there are."""
+        if isinstance(objective, FittedObjective):
+            return objective.empty()
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
 
     def _refresh(self, progress: Sieves, objective: KernelMean) -> None:
         pool = progress.pool
-        pool.mu[: pool.size] = objective.mean.at(objective.kernel.prepare(pool.rows[: pool.size]))
+        pool.mu[: pool.size] = objective.at_zero(pool.rows[: pool.size])
         for sieve in progress.all():
             sieve.renew(pool.mu[sieve.members], partial(objective.gram, pool.rows[sieve.members]))
-        self._choose_single_again(progress)
+        self._choose_single_again(progress, objective)
 
-    def _choose_single_again(self, progress: Sieves) -> None:
+    def _choose_single_again(self, progress: Sieves, objective: KernelMean) -> None:
         """The target has moved, and with it the best single row and the window of thresholds: up or down."""
         pool = progress.pool
         if not pool.size:
             return
-        scores = self._singleton_scores(pool.mu[: pool.size], pool.diagonal[: pool.size])
+        scores = self._singleton_scores(objective, pool.as_block())
         slot = int(scores.argmax())
         progress.peak = float(scores[slot])
-        progress.single = self._single(progress, slot) if progress.peak > -math.inf else None
+        progress.single = self._single(progress, objective, slot) if progress.peak > -math.inf else None
         self._close_outside(progress)
 
     def _value(self, progress: Sieves) -> float:
         return max((sieve.value for sieve in progress.all()), default=0.0)
 
-    def _held(self, progress: Sieves, objective: KernelMean) -> NDArray[np.int64]:
+    def _held(self, progress: Sieves, objective: Objective) -> NDArray[np.int64]:
         return progress.pool.indices[: progress.pool.size]
 
-    def _choose(self, progress: Sieves, objective: KernelMean) -> Selection:
+    def _choose(self, progress: Sieves, objective: Objective) -> Selection:
         if progress.single is None:
             return Selection(progress.pool.indices[:0], progress.pool.rows[:0], np.zeros(0))
         best = max((sieve for sieve in progress.all() if sieve.members), key=lambda sieve: sieve.value)

@@ -53,12 +53,19 @@ class Similarities:
             points = self._block.points
             self._lines.update(zip(new, self._kernel.block(points.take(np.array(new)), points), strict=True))
 
-    def newcomer(self, j: int) -> tuple[int, Array]:
-        """Row j of the block as a pool slot, and its similarities to the block; one for all sets that take it."""
+    def newcomer(self, j: int) -> int:
+        """Row j of the block as a pool slot; one for all sets that take it."""
         if j not in self._slot:
-            self.expect([j])
             self._slot[j] = self._pool.add(self._block, j)
-        return self._slot[j], self._lines[j]
+        return self._slot[j]
+
+    def line(self, j: int) -> Array:
+        """The similarities of row j to the block."""
+        self.expect([j])
+        return self._lines[j]
+
+    def program(self, view: "BlockView") -> "Program":
+        return Program(view, self)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,6 @@ class BlockView:
 
     sieve: Sieve
     block: Block
-    near: Similarities
     gradient: Float64
     start: int
     stop: int
@@ -76,9 +82,9 @@ class BlockView:
 class Program:
     """The weights of a set that solves them, as it takes rows of a block: similarities, projections, admission."""
 
-    def __init__(self, view: BlockView) -> None:
-        self._view = view
-        self._scratch = view.near.scratch
+    def __init__(self, view: BlockView, near: Similarities) -> None:
+        self._view, self._near = view, near
+        self._scratch = near.scratch
         self._gathered = False
         self._projections: Projections | None = None
         self._projected: dict[int, int] = {}
@@ -101,7 +107,7 @@ class Program:
         members = self._view.sieve.members
         q = len(members)
         if not self._gathered:
-            self._view.near.gather(members, self._scratch[:q])
+            self._near.gather(members, self._scratch[:q])
             self._gathered = True
         return self._scratch[:q]
 
@@ -114,7 +120,7 @@ class Program:
     def expect(self, rows: Indices) -> None:
         """These rows are likely to be admitted: what can be done for all of them at once, is."""
         self.project(rows)
-        self._view.near.expect(rows.tolist())
+        self._near.expect(rows.tolist())
 
     def projected(self, j: int) -> bool:
         return self._projections is not None and self._projections.good and j in self._projected
@@ -133,7 +139,7 @@ class Program:
         view, seen = self._view, self.look(j)
         qp = self.own()
         qp.append(*seen)
-        slot, line = view.near.newcomer(j)
+        slot, line = self._near.newcomer(j), self._near.line(j)
         self._scratch[len(view.sieve.members)] = line
         view.sieve.members.append(slot)
         rest = slice(j + 1, view.stop)

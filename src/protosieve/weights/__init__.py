@@ -2,7 +2,9 @@
 
 from protosieve.weights._equal import EqualWeights
 from protosieve.weights._exchange import ExchangeSet
+from protosieve.weights._free import FreeExchangeSet, free_weights
 from protosieve.weights._matrices import definite_cholesky
+from protosieve.weights._newton import Newton, Point
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP, Projection
 from protosieve.weights._projections import Projections
 
@@ -10,8 +12,12 @@ __all__ = [
     "GRADIENT_TOLERANCE",
     "EqualWeights",
     "ExchangeSet",
+    "FreeExchangeSet",
+    "Newton",
     "NonNegativeQP",
+    "Point",
     "Projection",
     "Projections",
     "definite_cholesky",
+    "free_weights",
 ]

@@ -111,6 +111,10 @@ class ExchangeSet:
         self._flush()
         return replace(self, **{name: getattr(self, name).copy() for name in ("gram", "inverse", "mu", "w")})
 
+    def emptied(self) -> "ExchangeSet":
+        """No members, the same rules."""
+        return ExchangeSet(self.room, self.noise, self.margin)
+
     @property
     def slots(self) -> Indices:
         """The slots that hold a member, rising."""

@@ -1,0 +1,203 @@
+"""Objectives over streamed features: ``l`` depends on the weights through a linear predictor."""
+
+import numbers
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from protosieve._typing import Array, Float64
+from protosieve.errors import InputError, ParameterError
+from protosieve.kernels import Points
+from protosieve.objectives._base import Block, Need
+from protosieve.objectives._fitted import Fit, FittedObjective
+from protosieve.weights import Newton, Point
+
+__all__ = ["FeatureObjective", "SmoothObjective"]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureObjective(FittedObjective):
+    """Choose features: a row of the stream is one feature, its columns are the samples.
+
+    With the linear predictor ``eta = intercept + sum_j w_j x_j``, one number per sample,
+
+        l(w) = phi(eta) - phi(eta_0) - ridge |w|^2 / 2
+
+    where ``eta_0`` is the best predictor without features, so that no features are worth 0. The gradient of a feature x
+    at any weights is ``<x, phi'(eta)>``: for a block of features and many sets one matrix product.
+
+    To write your own, subclass it as a frozen dataclass and give it ``value``, ``gradient``, ``ceiling`` and
+    ``maximise``; or subclass `SmoothObjective`, which maximises by Newton's method and wants ``curvature`` instead.
+    ``phi`` must be concave and differentiable.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        What is to be explained.
+    signed : bool, default False
+        Whether weights may be negative.
+    ridge : float, default 0.0
+        Zero or more. Above zero ``l`` is strongly concave whatever the features: copies share a weight, and weights
+        stay finite where classes can be told apart for certain.
+    intercept : bool, default True
+        Whether there is a constant in the predictor; it is free, of either sign, and costs nothing.
+    """
+
+    offers: ClassVar[tuple[Need, ...]] = ("values", "gradients")
+
+    y: Float64 = field(repr=False)
+    signed: bool = field(default=False, kw_only=True)
+    ridge: float = field(default=0.0, kw_only=True)
+    intercept: bool = field(default=True, kw_only=True)
+
+    # -- what an objective of one's own has to say
+
+    @abstractmethod
+    def value(self, predictor: Float64) -> float:
+        """``phi``."""
+
+    @abstractmethod
+    def gradient(self, predictor: Float64) -> Float64:
+        """``phi'``: the derivative by the predictor of every sample."""
+
+    @abstractmethod
+    def ceiling(self) -> float:
+        """The largest ``phi`` there is, for any predictor; ``inf`` if there is none."""
+
+    @abstractmethod
+    def maximise(self, rows: Float64, weights: Float64, intercept: float) -> tuple[Float64, float]:
+        """The best weights and intercept on rows, the features of a set, from feasible ones.
+
+        Weights are non-negative unless ``signed``; the intercept stays 0 unless ``intercept``.
+        """
+
+    # -- what follows
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        try:
+            y = np.array(self.y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"{name}: y must be numbers, one per sample; got {self.y!r}") from error
+        if y.ndim != 1 or not len(y):
+            raise ParameterError(f"{name}: y must be one number per sample, got shape {y.shape}")
+        wrong = np.flatnonzero(~np.isfinite(y))
+        if len(wrong):
+            raise ParameterError(f"{name}: y[{wrong[0]}] is {y[wrong[0]]}; leave such samples out")
+        if not (isinstance(self.ridge, numbers.Real) and 0 <= float(self.ridge) < np.inf):
+            raise ParameterError(f"{name}: ridge must be a number of at least 0, got {self.ridge!r}")
+        object.__setattr__(self, "y", y)
+        y.flags.writeable = False
+
+    def __deepcopy__(self, memo: object) -> "FeatureObjective":
+        return self  # nothing in it changes
+
+    @property
+    def looks_ahead(self) -> bool:
+        return True
+
+    def check(self, rows: Array, name: str) -> None:
+        n = len(self.y)
+        if rows.shape[1] != n:
+            turned = " It looks turned round: pass X.T." if rows.shape[0] == n else ""
+            raise InputError(
+                f"{name} has {rows.shape[1]} columns and y of {type(self).__name__} has {n} values: every row is a "
+                f"feature, with a value for every sample.{turned}"
+            )
+
+    def block(self, first: int, rows: Array) -> Block:
+        """O(B n) for B features of n samples."""
+        with np.errstate(all="ignore"):
+            mu, squares = rows @ self.empty().slope, np.einsum("ij,ij->i", rows, rows)
+        wrong = np.flatnonzero(~np.isfinite(mu + squares))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InputError(
+                f"row {first + row}: its gradient is {mu[row]}, its squared length {squares[row]}; scale the features"
+            )
+        return Block(first, rows, Points(rows), mu, squares, self.signed)
+
+    def upper_bound(self, step: int) -> float:
+        return self.ceiling() - self._origin.value
+
+    @cached_property
+    def _origin(self) -> Fit:
+        """The best predictor without features, worth what it is."""
+        none = np.zeros((0, len(self.y)))
+        _, intercept = self.maximise(none, np.zeros(0), 0.0)
+        predictor = np.full(len(self.y), intercept)
+        return Fit(np.zeros(0), self.value(predictor), intercept, self.gradient(predictor))
+
+    @cached_property
+    def _none(self) -> Fit:
+        return Fit(np.zeros(0), 0.0, self._origin.intercept, self._origin.slope)
+
+    def empty(self) -> Fit:
+        return self._none
+
+    def grow(self, fit: Fit, members: Array, row: Array) -> Fit:
+        """O(q^2 n) for each of a few steps."""
+        return self._fit(np.vstack([members, row]), np.append(fit.weights, 0.0), fit.intercept)
+
+    def fitted(self, rows: Array, start: Float64) -> Fit:
+        return self._fit(rows, start, self.empty().intercept)
+
+    def _fit(self, rows: Array, start: Float64, intercept: float) -> Fit:
+        weights, intercept = self.maximise(np.asarray(rows, np.float64), start, intercept)
+        predictor = weights @ rows + intercept
+        value = self.value(predictor) - 0.5 * self.ridge * float(weights @ weights) - self._origin.value
+        return Fit(weights, value, float(intercept), self.gradient(predictor))
+
+    def singles(self, block: Block) -> Float64:
+        """A fit per row."""
+        values = np.array([self.grow(self.empty(), block.rows[:0], row).value for row in block.rows])
+        return np.asarray(np.sqrt(np.maximum(values, 0.0)))
+
+    def gradients(self, fits: Sequence[Fit], rows: Array) -> Float64:
+        """One product, O(fits x rows x n)."""
+        if not fits:
+            return np.zeros((0, len(rows)))
+        found = np.stack([fit.slope for fit in fits]) @ rows.T
+        return np.asarray(np.abs(found) if self.signed else found)
+
+    def reaches(self, fit: Fit, members: Array, row: Array, gradient: float | None, gain: float) -> bool:
+        """By a fit; a row that pulls at nothing gains nothing."""
+        assert gradient is not None
+        return gradient > 0 and self.grow(fit, members, row).value - fit.value >= gain
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothObjective(FeatureObjective):
+    """A `FeatureObjective` with second derivatives: weights by Newton's method, each step a quadratic program.
+
+    From the best weights of a set to those of the set and one more feature it takes a few steps of O(q^2 n); they meet
+    the conditions of optimality to 1e-8.
+    """
+
+    @abstractmethod
+    def curvature(self, predictor: Float64) -> Float64:
+        """``-phi''``, zero or more, for every sample."""
+
+    def maximise(self, rows: Float64, weights: Float64, intercept: float) -> tuple[Float64, float]:
+        point: Point = self._newton.maximise(self, rows, weights, intercept)
+        return point.weights, point.intercept
+
+    @property
+    def _newton(self) -> Newton:
+        return Newton(self.signed, float(self.ridge), self.intercept)
+
+
+def two_classes(y: Any) -> Float64:
+    """Labels of two classes as 0 and 1, the larger as 1."""
+    labels = np.asarray(y)
+    classes = np.unique(labels)
+    if labels.ndim != 1 or len(classes) != 2:
+        raise ParameterError(
+            f"Logistic: y must be the labels of two classes, one per sample; got shape {labels.shape} with "
+            f"{len(classes)} different values"
+        )
+    return np.asarray(labels == classes[1], np.float64)

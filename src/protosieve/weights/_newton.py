@@ -1,0 +1,150 @@
+"""The best weights of a concave function of a linear predictor: Newton's method, each step a quadratic program.
+
+    maximise  l(w, b) = phi(A'w + b) - ridge |w|^2 / 2     over  w, non-negative or free, and b, free or zero
+
+With ``r = phi'`` and ``h = -phi''`` at the present predictor, the gradient is ``g = A r - ridge w`` and the curvature
+``H = A diag(h) A' + ridge I``. Near the present point ``l`` is the quadratic ``(H w + g)'v - v'H v / 2`` of the weights
+v to come, whose best non-negative ones are those of the one solver there is, `NonNegativeQP`. The intercept is taken
+out beforehand: at its best for given weights, what is left of g and H is ``g - a s / c`` and ``H - a a' / c``, with
+``s = sum r``, ``c = sum h`` and ``a = A h``.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from protosieve._typing import Float64
+from protosieve.weights._matrices import definite_cholesky
+from protosieve.weights._nonnegative import NonNegativeQP
+
+__all__ = ["Curve", "Newton", "Point"]
+
+_TOLERANCE = 1e-11  # of |x_i| |phi'(0)|, which bounds the gradient of member i at zero
+_STEPS, _HALVINGS = 200, 60
+_ENOUGH = 1e-4  # the share of the rise the gradient promises that a step must bring
+_NOISE = float(np.finfo(np.float64).eps)
+_UNSEEN = 1e4 * _NOISE  # a rise by this share of the value is lost in its rounding
+
+
+class Curve(Protocol):
+    """A concave function of the predictor, the sum of one function per sample."""
+
+    def value(self, predictor: Float64) -> float:
+        """``phi``."""
+
+    def gradient(self, predictor: Float64) -> Float64:
+        """``phi'``, one number per sample."""
+
+    def curvature(self, predictor: Float64) -> Float64:
+        """``-phi''``, zero or more, one number per sample."""
+
+
+class Point(NamedTuple):
+    """Weights, intercept, the predictor they make, and ``l`` there."""
+
+    weights: Float64
+    intercept: float
+    predictor: Float64
+    value: float
+
+
+class _Scale(NamedTuple):
+    """What gradients are small against: ``|x_i| |phi'(0)|``, by Cauchy and Schwarz the most they are at zero."""
+
+    members: Float64
+    intercept: float
+
+    @classmethod
+    def of(cls, curve: Curve, rows: Float64) -> "_Scale":
+        steep = float(np.linalg.norm(curve.gradient(np.zeros(rows.shape[1])))) or 1.0
+        lengths = np.linalg.norm(rows, axis=1)
+        return cls(np.where(lengths > 0, lengths, 1.0) * steep, np.sqrt(rows.shape[1]) * steep)
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Which weights are allowed, and what they cost.
+
+    A step costs O(q^2 n + q^3) for q members of n samples; from the best weights of all but one member some three to
+    six are taken. Where ``phi`` has no maximum (classes a predictor can tell apart for certain) weights grow until the
+    gradient is as small as anywhere else.
+    """
+
+    signed: bool
+    ridge: float
+    intercept: bool
+
+    def maximise(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
+        """From feasible weights to the best."""
+        point, scale = self._at(curve, rows, weights, intercept), _Scale.of(curve, rows)
+        for _ in range(_STEPS):
+            g, s = self._gradient(curve, rows, point)
+            if self._excess(point, g, s, scale) <= _TOLERANCE:
+                break
+            further = self._step(curve, rows, point, g, s, scale)
+            if further is None:
+                break
+            point = further
+        return point
+
+    def violation(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> float:
+        """How far weights are from the conditions of optimality, as a share of the largest gradients there can be."""
+        point = self._at(curve, rows, weights, intercept)
+        return self._excess(point, *self._gradient(curve, rows, point), _Scale.of(curve, rows))
+
+    def _at(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
+        predictor = weights @ rows + intercept
+        return Point(
+            weights, intercept, predictor, curve.value(predictor) - 0.5 * self.ridge * float(weights @ weights)
+        )
+
+    def _gradient(self, curve: Curve, rows: Float64, point: Point) -> tuple[Float64, float]:
+        r = curve.gradient(point.predictor)
+        return rows @ r - self.ridge * point.weights, float(r.sum()) if self.intercept else 0.0
+
+    def _excess(self, point: Point, g: Float64, s: float, scale: "_Scale") -> float:
+        """The largest gradient that the constraints do not excuse."""
+        counted = np.abs(g) if self.signed else np.where(point.weights > 0, np.abs(g), np.maximum(g, 0.0))
+        return max(float((counted / scale.members).max(initial=0.0)), abs(s) / scale.intercept)
+
+    def _step(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
+        """To the best of the quadratic, or as far towards it as pays; ``None`` if no way pays."""
+        h = curve.curvature(point.predictor)
+        bent = rows * h
+        H = bent @ rows.T
+        H[np.diag_indices_from(H)] += self.ridge
+        c, a = float(h.sum()), bent.sum(axis=1)
+        if self.intercept and c > 0:
+            target = self._model(H - np.multiply.outer(a, a / c), g - a * (s / c), point.weights)
+            own = (s - float(a @ (target - point.weights))) / c
+        else:
+            target, own = self._model(H, g, point.weights), 0.0
+        along = target - point.weights
+        promised = float(g @ along) + s * own
+        if promised <= 0:
+            return None
+        if promised <= _UNSEEN * abs(point.value):  # then gradients tell what values cannot
+            new = self._at(curve, rows, target, point.intercept + own)
+            better = self._excess(new, *self._gradient(curve, rows, new), scale) < self._excess(point, g, s, scale)
+            return new if better else None
+        share = 1.0
+        for _ in range(_HALVINGS):
+            with np.errstate(all="ignore"):
+                new = self._at(curve, rows, point.weights + share * along, point.intercept + share * own)
+            if new.value >= point.value + _ENOUGH * share * promised:
+                return new
+            share /= 2
+        return None
+
+    def _model(self, H: Float64, g: Float64, w: Float64) -> Float64:
+        """The best weights of the quadratic with gradient g and curvature H at w."""
+        H = (H + H.T) / 2
+        diagonal = H.diagonal()
+        flat = diagonal <= 0  # a feature of zeros, or where all samples are settled
+        H[flat, flat] = max(float(diagonal.max(initial=0.0)), 1.0)
+        if self.signed:
+            root, _ = definite_cholesky(np.tril(H), 1e-13)
+            return np.asarray(w + cho_solve((root, True), g))
+        return NonNegativeQP.from_gram(H, H @ w + g, w, _NOISE).weights
