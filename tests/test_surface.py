@@ -21,10 +21,13 @@ SURFACE = {
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
     ],
-    "protosieve.objectives": ["Block", "KernelMean"],
+    "protosieve.objectives": [
+        "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",
+        "Objective", "Poisson", "SetFunction", "SmoothObjective", "Weighed",
+    ],
     "protosieve.weights": [
-        "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "NonNegativeQP", "Projection", "Projections",
-        "definite_cholesky",
+        "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "FreeExchangeSet", "Newton", "NonNegativeQP", "Point",
+        "Projection", "Projections", "definite_cholesky", "free_weights",
     ],
     "protosieve.errors": [
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
