@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, cast
+from enum import StrEnum
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from protosieve.means import FixedMean
 
 __all__ = ["Block", "Need", "Objective", "Weighed"]
 
-Need = Literal["values", "gradients", "exchanges"]
+
+class Need(StrEnum):
+    """What a selector needs of an objective, and an objective may have."""
+
+    VALUES = "values"
+    GRADIENTS = "gradients"
+    EXCHANGES = "exchanges"
 
 
 @dataclass(frozen=True)

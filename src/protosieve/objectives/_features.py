@@ -47,7 +47,7 @@ class FeatureObjective(FittedObjective):
         Whether there is a constant in the predictor; it is free, of either sign, and costs nothing.
     """
 
-    offers: ClassVar[tuple[Need, ...]] = ("values", "gradients")
+    offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS)
 
     y: Float64 = field(repr=False)
     signed: bool = field(default=False, kw_only=True)

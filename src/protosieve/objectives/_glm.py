@@ -39,7 +39,7 @@ class LeastSquares(SmoothObjective):
     ([2, 3, 8], 0.48)
     """
 
-    offers: ClassVar[tuple[Need, ...]] = ("values", "gradients", "exchanges")
+    offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS, Need.EXCHANGES)
 
     def value(self, predictor: Float64) -> float:
         left = self.y - predictor

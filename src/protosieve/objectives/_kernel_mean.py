@@ -26,7 +26,7 @@ class KernelMean(Objective):
     selection of any size.
     """
 
-    offers: ClassVar[tuple[Need, ...]] = ("values", "gradients", "exchanges")
+    offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS, Need.EXCHANGES)
     pull_means: ClassVar[str] = "mean similarity to the target"
 
     kernel: Kernel

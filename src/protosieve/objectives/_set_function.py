@@ -49,7 +49,7 @@ class SetFunction(FittedObjective):
     (5, True)
     """
 
-    offers: ClassVar[tuple[Need, ...]] = ("values",)
+    offers: ClassVar[tuple[Need, ...]] = (Need.VALUES,)
     signed = False
 
     function: Callable[[Array], float]

@@ -112,7 +112,7 @@ class ProtoBasic(StreamSelector):
     {1}
     """
 
-    _needs: ClassVar[Need] = "values"
+    _needs: ClassVar[Need] = Need.VALUES
 
     def __init__(
         self,

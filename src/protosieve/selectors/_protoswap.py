@@ -135,7 +135,7 @@ class ProtoSwap(StreamSelector):
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
 
-    _needs: ClassVar[Need] = "exchanges"
+    _needs: ClassVar[Need] = Need.EXCHANGES
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
         "margin": share(),

@@ -29,8 +29,8 @@ from protosieve.selectors._stream import Recorder
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 # who works with objectives that tell no more than this
 _CONTENT_WITH: dict[Need, tuple[str, ...]] = {
-    "values": ("ProtoBasic", "Streak"),
-    "gradients": ("ProtoBasic", "ProtoStream", "Streak", "ProtoDash"),
+    Need.VALUES: ("ProtoBasic", "Streak"),
+    Need.GRADIENTS: ("ProtoBasic", "ProtoStream", "Streak", "ProtoDash"),
 }
 _EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
@@ -56,7 +56,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more"
     )
 
-    _needs: ClassVar[Need] = "gradients"  # of an objective
+    _needs: ClassVar[Need] = Need.GRADIENTS  # of an objective
 
     objective: Any = None  # those that know the kernel mean only have no such parameter
     n_prototypes: int

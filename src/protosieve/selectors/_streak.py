@@ -154,7 +154,7 @@ class Streak(ThresholdSelector):
     [0, 1, 2]
     """
 
-    _needs: ClassVar[Need] = "values"
+    _needs: ClassVar[Need] = Need.VALUES
 
     def __init__(
         self,
