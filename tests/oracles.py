@@ -7,6 +7,7 @@ anything: a run that was decided by less than rounding cannot be compared.
 
 import math
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -306,3 +307,9 @@ def mmdcritic(K, mu, m):
     run.weights = np.full(len(run.chosen), 1 / len(run.chosen))
     run.objective = value(K[np.ix_(run.chosen, run.chosen)], mu[run.chosen], run.weights)
     return run
+
+
+def best_subset(f, n, m):
+    """The best set of m of n elements and its value, by looking at all of them."""
+    best = max(combinations(range(n), m), key=f)
+    return best, f(best)

@@ -15,6 +15,10 @@ SURFACE = {
         "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
+    "protosieve.guarantees": [
+        "Curvature", "Guarantee", "Ratios", "basic_guarantee", "curvature", "curvature_bounds", "curvature_on",
+        "ratio_bounds", "ratio_range", "singleton_guarantee", "submodularity_ratio",
+    ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
