@@ -24,6 +24,7 @@ SURFACE = {
     ],
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
+        "Sampled", "SamplingError", "sampling_error",
     ],
     "protosieve.objectives": ["Block", "KernelMean"],
     "protosieve.weights": [

@@ -155,7 +155,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
         weights, value = self._weigh(*objective.exact(chosen.rows), chosen.weights)
         order = np.lexsort((chosen.indices, -weights))
-        certificate = Certificate(value, objective.upper_bound(self.block_size), objective.mean.sample_size())
+        bound = objective.upper_bound(self.block_size)
+        certificate = Certificate.of(value, bound, objective.mean.sampled(), chosen.rows, weights)
         if value < 0:
             warnings.warn(
                 f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
