@@ -86,9 +86,10 @@ def sampling_error(
     powers = (factor * max(spread, 0.0), factor**2 * p2, factor**3 * p3)
     q = weights @ kernel.block(kernel.prepare(prototypes.astype(mean.rows.dtype, copy=False)), points)
     # With r = mu - sum_i w_i phi_i, the share of row x in the error of |r|^2 / |mu|^2 is, to first order,
-    # 2 (r(x) - residual mu(x)) / |mu|^2; the error of second order is |e|^2 / |mu|^2.
-    first_order = 4 * factor * float(np.var(mu - q - residual * mu, ddof=1))
-    error = math.sqrt(first_order + 2 * powers[1]) / norm if norm > 0 else math.inf
+    # 2 (r(x) - residual mu(x)) / |mu|^2; that of second order is |e|^2 / |mu|^2, with the variance 2 a^2 p_2 / |mu|^4.
+    # The r that is known has e in it, which makes the first variance too large by 4 a^2 p_2.
+    variance = 4 * factor * float(np.var(mu - q - residual * mu, ddof=1)) - 4 * powers[1]
+    error = math.sqrt(max(variance, 0.0) + 2 * powers[1]) / norm if norm > 0 else math.inf
     return SamplingError(population, powers, error)
 
 
