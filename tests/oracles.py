@@ -7,6 +7,7 @@ anything: a run that was decided by less than rounding cannot be compared.
 
 import math
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -465,3 +466,9 @@ def swaps_of(problem, m):
             chosen = best
     run.chosen, run.objective = sorted(chosen), problem.value(chosen)
     return run
+
+
+def best_subset(f, n, m):
+    """The best set of m of n elements and its value, by looking at all of them."""
+    best = max(combinations(range(n), m), key=f)
+    return best, f(best)

@@ -15,11 +15,16 @@ SURFACE = {
         "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
+    "protosieve.guarantees": [
+        "Curvature", "Guarantee", "Ratios", "basic_guarantee", "curvature", "curvature_bounds", "curvature_on",
+        "ratio_bounds", "ratio_range", "singleton_guarantee", "submodularity_ratio",
+    ],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
+        "Sampled", "SamplingError", "sampling_error",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",

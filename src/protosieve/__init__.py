@@ -79,6 +79,7 @@ _ROOMS = (
     "compat",
     "datasets",
     "errors",
+    "guarantees",
     "io",
     "kernels",
     "means",

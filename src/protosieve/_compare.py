@@ -18,7 +18,7 @@ from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
-from protosieve.means import FixedMean, Mean, MeanState
+from protosieve.means import FixedMean, Mean, MeanState, Sampled
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -292,6 +292,9 @@ class _SharedState(MeanState):
 
     def sample_size(self) -> int | None:
         return self._shared.state.sample_size()
+
+    def sampled(self) -> Sampled | None:
+        return self._shared.state.sampled()
 
     def squared_norm(self, step: int) -> float:
         return self._shared.state.squared_norm(step)

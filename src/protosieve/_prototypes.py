@@ -1,5 +1,6 @@
 """The result: prototypes, their weights, and how good they are."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
+from protosieve.means import Sampled, SamplingError, sampling_error
 
 __all__ = ["Certificate", "Prototypes", "Trace"]
 
@@ -19,16 +21,35 @@ class Certificate:
     """How far a selection is from the best any selection could be, with no unknown constant in it.
 
     No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``. Where the mean is that of a sample of
-    ``sample`` rows, all of this holds for the sample, and for the target as far as the sample is like it.
+    ``sample`` rows, all of this holds for the sample; `standard_error` and `mmd_bound` say how far the target, of which
+    it is a sample, may differ. Where the mean is exact they are None and the MMD.
+
+    With another objective than the kernel mean the bound is what no choice of rows exceeds there: for regressions all
+    that is left to explain. Where nobody knows one, for a `SetFunction`, it is NaN, and so are ratio and residual.
     """
 
     value: float
     upper_bound: float
     sample: int | None = None
+    sampling: SamplingError | None = field(default=None, repr=False)
+    whole: str = field(default="what the kernel sees of the target", repr=False)  # what the bound is of
+
+    @classmethod
+    def of(
+        cls, value: float, upper_bound: float, sampled: Sampled | None, prototypes: Array, weights: Float64
+    ) -> "Certificate":
+        """That of weighted prototypes, judged by all rows, or by a sample at O(512 (sample + m) d) more."""
+        plain = cls(value, upper_bound)
+        if sampled is None:
+            return plain
+        error = sampling_error(sampled, 2 * upper_bound, plain.residual, prototypes, weights)
+        return cls(value, upper_bound, len(sampled.mean.rows), error)
 
     @property
     def ratio(self) -> float:
         """``value / upper_bound``, at most 1: the share of what the kernel sees that the prototypes carry."""
+        if math.isnan(self.upper_bound):
+            return math.nan
         return min(self.value / self.upper_bound, 1.0) if self.upper_bound > 0 else 1.0
 
     @property
@@ -36,11 +57,46 @@ class Certificate:
         """``1 - ratio``: the squared MMD that is left, as a share of ``|mu|^2``."""
         return 1.0 - self.ratio
 
+    @property
+    def mmd(self) -> float:
+        """The MMD between the prototypes and the rows they were judged by: the target, or the sample of it."""
+        return math.sqrt(max(0.0, 2 * (self.upper_bound - self.value)))
+
+    @property
+    def standard_error(self) -> float | None:
+        """By how much the residual of *these* prototypes differs from one sample to the next; None without a sample.
+
+        It knows nothing of the choice: prototypes fit the sample they were chosen by better than any other. For a
+        statement about the target use `mmd_bound`, which allows for that.
+        """
+        return None if self.sampling is None else self.sampling.standard_error
+
+    def mmd_bound(self, level: float = 0.95) -> float:
+        """The MMD between the prototypes and the *whole* target is at most this, in a share ``level`` of samples.
+
+        By the triangle inequality it is at most the MMD to the sample, which is known, and that between sample and
+        target, of which this takes a quantile. So it holds for any prototypes, those that were chosen by the sample
+        included, and errs on the safe side: the two seldom point the same way.
+
+        The quantile is that of large samples: with fewer than some 100 rows, or a kernel that a few far rows dominate,
+        take it with a grain of salt. Where the mean is exact, the MMD itself.
+        """
+        return self.mmd if self.sampling is None else self.mmd + self.sampling.quantile(level)
+
     def __str__(self) -> str:
-        target = "the target" if self.sample is None else f"a sample of {self.sample:,} rows of the target"
-        return (
-            f"the prototypes carry {100 * self.ratio:.4g} % of what the kernel sees of {target} "
+        if math.isnan(self.upper_bound):
+            return f"the prototypes are worth {self.value:.6g}; no bound is known to hold that against"
+        sample = "" if self.sample is None else f"a sample of {self.sample:,} rows of "
+        whole = self.whole.replace("the target", f"{sample}the target")
+        carried = (
+            f"the prototypes carry {100 * self.ratio:.4g} % of {whole} "
             f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
+        )
+        if self.sampling is None:
+            return carried
+        return (
+            f"{carried}; their MMD is {self.mmd:.3g} to the sample and, with 95 % confidence, "
+            f"at most {self.mmd_bound():.3g} to all {self.sampling.population:,} rows"
         )
 
 

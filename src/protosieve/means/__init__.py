@@ -1,11 +1,12 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
-from protosieve.means._base import FixedMean, Mean, MeanState
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.means._compressed import CompressedMean
 from protosieve.means._exact import ExactMean
 from protosieve.means._members import Members
 from protosieve.means._reservoir import ReservoirMean
 from protosieve.means._sample import Reservoir
+from protosieve.means._sampling import SamplingError, sampling_error
 
 __all__ = [
     "CompressedMean",
@@ -16,4 +17,7 @@ __all__ = [
     "Members",
     "Reservoir",
     "ReservoirMean",
+    "Sampled",
+    "SamplingError",
+    "sampling_error",
 ]

@@ -6,7 +6,7 @@ A `Mean` is the user's wish, a constructor argument that is never changed. ``beg
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -15,11 +15,18 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._sample import Reservoir
 
-__all__ = ["FixedMean", "Mean", "MeanState"]
+__all__ = ["FixedMean", "Mean", "MeanState", "Sampled"]
 
 # Rows of the target multiplied at once. With blocks of some 512 rows the product is 2 MB in float32: it stays in
 # the processor's cache between the product, the exponential and the sum.
 _TILE = 1024
+
+
+class Sampled(NamedTuple):
+    """The mean over a uniform sample, drawn without replacement, and the number of rows it was drawn from."""
+
+    mean: "FixedMean"
+    population: int
 
 
 class Mean(ABC):
@@ -78,6 +85,10 @@ class MeanState(ABC):
     def sample_size(self) -> int | None:
         """Rows the mean is taken over, where they are a sample of the target; ``None`` where they are all of it."""
 
+    def sampled(self) -> "Sampled | None":
+        """That sample, and what it was drawn from; ``None`` where the mean is taken over all rows."""
+        return None
+
     def judged_norm(self, step: int) -> float:
         """``|mu|^2`` of the mean rows are judged by: that of `squared_norm`, or near to it and cheap to have."""
         return self.squared_norm(step)
@@ -102,12 +113,15 @@ class FixedMean(MeanState):
     weights: Float64
     sample: int | None = None  # how many rows there are, if they are a sample of the target
     norm: float | None = None
+    population: int | None = None  # what they are a sample of
     _points: Points | None = field(default=None, init=False, repr=False)
 
     @classmethod
-    def over(cls, kernel: Kernel, rows: Array, sample: int | None = None) -> Self:
-        """The plain mean over rows."""
-        return cls(kernel, rows, np.full(len(rows), 1 / len(rows)), sample)
+    def over(cls, kernel: Kernel, rows: Array, population: int | None = None) -> Self:
+        """The plain mean over rows, which are a uniform sample of ``population`` rows where there are more."""
+        sample = len(rows) if population is not None and population > len(rows) else None
+        weights = np.full(len(rows), 1 / len(rows))
+        return cls(kernel, rows, weights, sample, population=population if sample else None)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it changes but what it has yet to compute
@@ -141,6 +155,13 @@ class FixedMean(MeanState):
 
     def sample_size(self) -> int | None:
         return self.sample
+
+    def sampled(self) -> Sampled | None:
+        return None if self.population is None else Sampled(self, self.population)
+
+    def diagonal(self) -> Float64:
+        """``k(y, y)`` of all rows; O(len(rows) d)."""
+        return self.kernel.diagonal(self._tile(slice(None), self.rows.dtype)).astype(np.float64)
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:

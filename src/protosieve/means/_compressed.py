@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import FixedMean, Mean, MeanState
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.means._members import Members
 from protosieve.means._reservoir import check_seed, check_size, draw
 from protosieve.means._sample import Reservoir, lengthened
@@ -81,6 +81,9 @@ class Compressed(MeanState):
     def sample_size(self) -> int | None:
         return self.source.sample_size()
 
+    def sampled(self) -> Sampled | None:
+        return self.source.sampled()
+
     def squared_norm(self, step: int) -> float:
         return self.source.squared_norm(step)
 
@@ -133,8 +136,7 @@ class RunningCompressed(MeanState):
         return True
 
     def _sample(self) -> FixedMean:
-        n = self.reservoir.filled
-        return FixedMean.over(self.kernel, self.reservoir.sample, n if self.reservoir.seen > n else None)
+        return FixedMean.over(self.kernel, self.reservoir.sample, self.reservoir.seen)
 
     def at(self, points: Points) -> Float64:
         if self.points is None:
@@ -147,6 +149,9 @@ class RunningCompressed(MeanState):
 
     def sample_size(self) -> int | None:
         return self._sample().sample_size()
+
+    def sampled(self) -> Sampled | None:
+        return self._sample().sampled()
 
     def judged_norm(self, step: int) -> float:
         return 0.0 if self.points is None else self.points.squared_norm(step)

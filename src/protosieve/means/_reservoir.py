@@ -9,7 +9,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import FixedMean, Mean, MeanState
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.means._sample import Reservoir
 
 __all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "draw"]
@@ -43,9 +43,7 @@ class RunningMean(MeanState):
         if self.snapshot is not None and not self.changed:
             return False
         sample = self.reservoir.sample
-        self.snapshot = FixedMean.over(
-            self.kernel, sample.copy(), len(sample) if self.reservoir.seen > len(sample) else None
-        )
+        self.snapshot = FixedMean.over(self.kernel, sample.copy(), self.reservoir.seen)
         self.changed = 0
         return True
 
@@ -59,7 +57,10 @@ class RunningMean(MeanState):
         return self._current().at(points)
 
     def sample_size(self) -> int | None:
-        return self._current().sample_size()
+        return self.reservoir.filled if self.reservoir.seen > self.reservoir.filled else None
+
+    def sampled(self) -> Sampled | None:
+        return None if self.sample_size() is None else Sampled(self._current(), self.reservoir.seen)
 
     def squared_norm(self, step: int) -> float:
         return self._current().squared_norm(step)
@@ -120,7 +121,7 @@ def draw(kernel: Kernel, target: Array, size: int, rng: np.random.Generator) -> 
     """The mean over ``size`` rows of a target, or over all it has."""
     if len(target) <= size:
         return FixedMean.over(kernel, target)
-    return FixedMean.over(kernel, target[np.sort(rng.choice(len(target), size, replace=False))], size)
+    return FixedMean.over(kernel, target[np.sort(rng.choice(len(target), size, replace=False))], len(target))
 
 
 def check_size(owner: str, name: str, size: object) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means import FixedMean
+from protosieve.means import FixedMean, Sampled
 
 __all__ = ["Block", "Need", "Objective", "Weighed"]
 
@@ -61,6 +61,8 @@ class Objective(ABC):
     offers: ClassVar[tuple[Need, ...]]
 
     pull_means: ClassVar[str] = "value on its own"  # in messages: what makes a row ask for a weight
+
+    explains: ClassVar[str] = "the bound"  # in messages: what its bound is the whole of
 
     signed: bool  # whether weights may be negative
     kernel: Kernel | None  # by which rows are compared, if they are
@@ -117,8 +119,8 @@ class Objective(ABC):
         """The bound of what rows are judged by: `upper_bound`, or near to it and cheap to have."""
         return self.upper_bound(step)
 
-    def sample_size(self) -> int | None:
-        """Rows of the target it was estimated from; ``None`` where it is exact."""
+    def sampled(self) -> Sampled | None:
+        """The sample of the target it was estimated from; ``None`` where it is exact."""
         return None
 
     def evaluations(self) -> int | None:

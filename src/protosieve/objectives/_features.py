@@ -48,6 +48,8 @@ class FeatureObjective(FittedObjective):
     """
 
     offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS)
+    pull_means: ClassVar[str] = "gradient"
+    explains: ClassVar[str] = "what is left to explain without features"
 
     y: Float64 = field(repr=False)
     signed: bool = field(default=False, kw_only=True)

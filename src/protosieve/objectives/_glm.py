@@ -40,6 +40,7 @@ class LeastSquares(SmoothObjective):
     """
 
     offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS, Need.EXCHANGES)
+    explains: ClassVar[str] = "the variance of y"
 
     def value(self, predictor: Float64) -> float:
         left = self.y - predictor
@@ -135,6 +136,8 @@ class Logistic(SmoothObjective):
     (4, True)
     """
 
+    explains: ClassVar[str] = "the deviance of y"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", two_classes(self.y))
         super().__post_init__()
@@ -172,6 +175,8 @@ class Poisson(SmoothObjective):
     >>> sorted(ProtoDash(2, objective=Poisson(y, signed=True)).fit(features).prototype_indices_.tolist())
     [3, 7]
     """
+
+    explains: ClassVar[str] = "the deviance of y"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.kernels import Kernel
-from protosieve.means import FixedMean, MeanState
+from protosieve.means import FixedMean, MeanState, Sampled
 from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.weights import NonNegativeQP, free_weights
 
@@ -50,8 +50,8 @@ class KernelMean(Objective):
     def at_zero(self, rows: Array) -> Float64:
         return self.mean.at(self.kernel.prepare(rows))
 
-    def sample_size(self) -> int | None:
-        return self.mean.sample_size()
+    def sampled(self) -> Sampled | None:
+        return self.mean.sampled()
 
     def own(self) -> None:
         self.mean.own()

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64
+from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
 from protosieve.preprocess import Layout
@@ -71,8 +72,8 @@ def _solve(selector: StreamSelector, judge: KernelMean, result: Prototypes, mu: 
 def _judged(run: Run, judge: KernelMean, result: Prototypes, weights: Float64) -> Prototypes:
     """The result at these weights: value and bound by the sample, of which the certificate says so."""
     value = judge.weighed(result.rows, weights).value
-    sample = len(_sample(run, judge))
-    certificate = Certificate(value, result.certificate.upper_bound, sample if sample < run.n_target else None)
+    sampled = FixedMean.over(judge.kernel, _sample(run, judge), run.n_target).sampled()
+    certificate = Certificate.of(value, result.certificate.upper_bound, sampled, result.rows, weights)
     return replace(
         result,
         weights=weights,
@@ -167,6 +168,8 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
             "upper_bound": result.certificate.upper_bound,
             "ratio": result.certificate.ratio,
             "sample": result.certificate.sample,
+            "standard_error": result.certificate.standard_error,
+            "mmd_bound": result.certificate.mmd_bound(),
         },
         "residual_of_random_rows": random_residual,
     }

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -176,7 +176,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights, value = weighed.weights, weighed.value
         order = np.lexsort((chosen.indices, -np.abs(weights)))
-        certificate = Certificate(value, objective.upper_bound(self.block_size), objective.sample_size())
+        bound = objective.upper_bound(self.block_size)
+        certificate = Certificate.of(value, bound, objective.sampled(), chosen.rows, weights)
+        if self.objective is not None:
+            certificate = replace(certificate, whole=self.objective.explains)
         if value < 0:
             warnings.warn(
                 f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
