@@ -15,6 +15,7 @@ SURFACE = {
         "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
+    "protosieve.datasets": ["Dataset", "load_letters", "load_mnist"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
