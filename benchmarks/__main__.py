@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 import protosieve
-from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb, thresholds
+from benchmarks._measure import clocked_mean, forget_peak, paper_data, peak_mb, resident_mb, thresholds
 from protosieve import ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
@@ -37,6 +37,7 @@ def build(name: str, m: int) -> protosieve.ProtoBasic:
 def measure(name: str, data: str, repeats: int) -> dict[str, object]:
     """One selector on one data set."""
     X = paper_data(data)
+    forget_peak()
     before = resident_mb()
     runs = []
     for _ in range(repeats):

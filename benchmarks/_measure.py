@@ -4,7 +4,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -57,6 +57,12 @@ def peak_mb() -> float:
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1e3
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew, where the system can: what was loaded and dropped before is not of the measurement."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 @contextmanager

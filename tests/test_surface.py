@@ -12,7 +12,8 @@ SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "OutputError", "ParameterError",
         "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes",
-        "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
+        "SieveStreaming", "StateFileError", "Streak", "Trace", "WidthChoice", "choose_width", "compare", "criticisms",
+        "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.datasets": ["Dataset", "load_letters", "load_mnist"],
