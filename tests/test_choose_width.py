@@ -11,6 +11,7 @@ from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, choos
 from protosieve.kernels import Gaussian, Linear
 
 X, y = load_iris(return_X_y=True)
+X = X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape)  # no two distances are equal
 NAMES = np.array(["setosa", "versicolor", "virginica"])[y]
 
 
