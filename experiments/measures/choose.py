@@ -12,6 +12,7 @@ from experiments._scale import Data
 from experiments._task import Result, Task
 from experiments.measures._data import dataset, judge
 from experiments.measures._judge import KERNEL
+from experiments.measures._nearest import prefix_accuracies, prefixes
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, Streak
 from protosieve.errors import ProtosieveWarning
 
@@ -42,6 +43,7 @@ def choose(data: Data, method: str, m: int) -> Result:
     """Up to m rows that match their base set, in file order and with the exact mean, in one thread.
 
     ``own_residual`` is at the method's own weights, ``residual`` at the best ones: they differ where weights are equal.
+    ``accuracies`` are those of 1-NN with the first of the prototypes, as many as ``prefixes`` say.
     """
     X = dataset(data).base
     with clocked_mean() as spent, warnings.catch_warnings():
@@ -50,14 +52,12 @@ def choose(data: Data, method: str, m: int) -> Result:
         selector = METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
         result = selector.result_
         seconds = time.perf_counter() - start
-    best = judge(data).best_weights(result.rows)
+    # the heaviest first; where all weigh the same, in the order they were chosen
+    indices = selector.order_ if isinstance(selector, MMDCritic) else result.indices
     return {
-        "indices": result.indices.tolist(),  # the heaviest first
+        **_seen(data, indices),
+        **judge(data).score(result.rows, result.weights)._asdict(),
         "weights": result.weights.tolist(),
-        "objective": judge(data).objective(result.rows, best),
-        "residual": judge(data).residual(result.rows, best),
-        "own_objective": judge(data).objective(result.rows, result.weights),
-        "own_residual": judge(data).residual(result.rows, result.weights),
         "upper_bound": judge(data).upper_bound,
         "seconds": seconds,
         "mean_seconds": sum(spent),
@@ -72,8 +72,19 @@ def choose_random(data: Data, m: int, seed: int) -> Result:
     weights = judge(data).best_weights(X[indices])
     order = np.argsort(-weights, kind="stable")
     return {
-        "indices": indices[order].tolist(),
+        **_seen(data, indices[order]),
+        **judge(data).score(X[indices], weights)._asdict(),
         "weights": weights[order].tolist(),
-        "objective": judge(data).objective(X[indices], weights),
-        "residual": judge(data).residual(X[indices], weights),
+    }
+
+
+def _seen(data: Data, indices: np.ndarray) -> Result:
+    """Rows by number, their labels, and the accuracy of 1-NN on the test set with the first of them."""
+    known = dataset(data)
+    labels, sizes = known.base_labels[indices], prefixes(len(indices))
+    return {
+        "indices": indices.tolist(),
+        "labels": labels.tolist(),
+        "prefixes": sizes,
+        "accuracies": prefix_accuracies(known.base[indices], labels, known.test, known.test_labels, sizes),
     }
