@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from experiments.measures._nearest import prefix_accuracies, prefixes
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, Streak
 from protosieve.errors import ProtosieveWarning
 
-__all__ = ["METHODS", "RANDOM", "choose", "choose_random", "chosen", "drawn"]
+__all__ = ["METHODS", "RANDOM", "choose", "choose_random", "choose_shuffled", "chosen", "drawn", "shuffled"]
 
 RANDOM = "random rows"
 METHODS: dict[str, Callable] = {
@@ -39,17 +40,20 @@ def drawn(data: Data, m: int, seed: int) -> Task:
     return Task(choose_random, (data, m, seed))
 
 
+def shuffled(data: Data, method: str, m: int, seed: int) -> Task:
+    """The task of `choose_shuffled`."""
+    return Task(choose_shuffled, (data, method, m, seed))
+
+
 def choose(data: Data, method: str, m: int) -> Result:
     """Up to m rows that match their base set, in file order and with the exact mean, in one thread.
 
     ``own_residual`` is at the method's own weights, ``residual`` at the best ones: they differ where weights are equal.
     ``accuracies`` are those of 1-NN with the first of the prototypes, as many as ``prefixes`` say.
     """
-    X = dataset(data).base
-    with clocked_mean() as spent, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProtosieveWarning)  # fewer rows than asked for: the tables show how many
+    with clocked_mean() as spent:
         start = time.perf_counter()
-        selector = METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
+        selector = _fitted(method, m, dataset(data).base)
         result = selector.result_
         seconds = time.perf_counter() - start
     # the heaviest first; where all weigh the same, in the order they were chosen
@@ -76,6 +80,20 @@ def choose_random(data: Data, m: int, seed: int) -> Result:
         **judge(data).score(X[indices], weights)._asdict(),
         "weights": weights[order].tolist(),
     }
+
+
+def choose_shuffled(data: Data, method: str, m: int, seed: int) -> Result:
+    """As `choose`, the rows in another order: which are kept, how good they are, and the accuracy of 1-NN with them."""
+    known = dataset(data)
+    order = np.random.default_rng(seed).permutation(len(known.base))
+    result = _fitted(method, m, known.base[order]).result_
+    return {"residual": result.residual, **_seen(data, order[result.indices])}
+
+
+def _fitted(method: str, m: int, X: np.ndarray) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProtosieveWarning)  # fewer rows than asked for: the tables show how many
+        return METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
 
 
 def _seen(data: Data, indices: np.ndarray) -> Result:
