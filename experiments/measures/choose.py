@@ -17,7 +17,10 @@ from experiments.measures._nearest import prefix_accuracies, prefixes
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, Streak
 from protosieve.errors import ProtosieveWarning
 
-__all__ = ["METHODS", "RANDOM", "choose", "choose_random", "choose_shuffled", "chosen", "drawn", "shuffled"]
+__all__ = [
+    "METHODS", "RANDOM", "choose", "choose_random", "choose_shuffled", "chosen", "count_labels", "counted", "drawn",
+    "shuffled",
+]  # fmt: skip
 
 RANDOM = "random rows"
 METHODS: dict[str, Callable] = {
@@ -45,6 +48,11 @@ def shuffled(data: Data, method: str, m: int, seed: int) -> Task:
     return Task(choose_shuffled, (data, method, m, seed))
 
 
+def counted(data: Data) -> Task:
+    """The task of `count_labels`."""
+    return Task(count_labels, (data,))
+
+
 def choose(data: Data, method: str, m: int) -> Result:
     """Up to m rows that match their base set, in file order and with the exact mean, in one thread.
 
@@ -59,7 +67,7 @@ def choose(data: Data, method: str, m: int) -> Result:
     # the heaviest first; where all weigh the same, in the order they were chosen
     indices = selector.order_ if isinstance(selector, MMDCritic) else result.indices
     return {
-        **_seen(data, indices),
+        **_seen(data, indices, m),
         **judge(data).score(result.rows, result.weights)._asdict(),
         "weights": result.weights.tolist(),
         "upper_bound": judge(data).upper_bound,
@@ -76,7 +84,7 @@ def choose_random(data: Data, m: int, seed: int) -> Result:
     weights = judge(data).best_weights(X[indices])
     order = np.argsort(-weights, kind="stable")
     return {
-        **_seen(data, indices[order]),
+        **_seen(data, indices[order], m),
         **judge(data).score(X[indices], weights)._asdict(),
         "weights": weights[order].tolist(),
     }
@@ -87,7 +95,7 @@ def choose_shuffled(data: Data, method: str, m: int, seed: int) -> Result:
     known = dataset(data)
     order = np.random.default_rng(seed).permutation(len(known.base))
     result = _fitted(method, m, known.base[order]).result_
-    return {"residual": result.residual, **_seen(data, order[result.indices])}
+    return {"residual": result.residual, **_seen(data, order[result.indices], m)}
 
 
 def _fitted(method: str, m: int, X: np.ndarray) -> Any:
@@ -96,13 +104,19 @@ def _fitted(method: str, m: int, X: np.ndarray) -> Any:
         return METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
 
 
-def _seen(data: Data, indices: np.ndarray) -> Result:
-    """Rows by number, their labels, and the accuracy of 1-NN on the test set with the first of them."""
-    known = dataset(data)
-    labels, sizes = known.base_labels[indices], prefixes(len(indices))
+def _seen(data: Data, indices: np.ndarray, m: int) -> Result:
+    """Rows by number, their labels, and the accuracy of 1-NN on the test set with the first of them, or with all."""
+    known, sizes = dataset(data), prefixes(m)
+    labels, kept = known.base_labels[indices], [min(size, len(indices)) for size in sizes]
     return {
         "indices": indices.tolist(),
         "labels": labels.tolist(),
         "prefixes": sizes,
-        "accuracies": prefix_accuracies(known.base[indices], labels, known.test, known.test_labels, sizes),
+        "accuracies": prefix_accuracies(known.base[indices], labels, known.test, known.test_labels, kept),
     }
+
+
+def count_labels(data: Data) -> Result:
+    """The labels of the base set, and the share of each."""
+    names, counts = np.unique(dataset(data).base_labels, return_counts=True)
+    return {"names": names.tolist(), "shares": (counts / counts.sum()).tolist()}
