@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from experiments._page import Page
+from experiments._page import Page, Table
 from experiments._scale import FULL, SMOKE
 from experiments._task import Results, Store, Task
 from experiments.pages import PAGES
@@ -52,7 +52,12 @@ def run(tasks: list[Task], store: Store) -> Results:
 def write_index(pages: list[Page], folder: Path) -> None:
     """The page that leads to the others."""
     lines = [f"- [{page.title}]({page.name}.md): {page.summary}" for page in pages]
-    (folder / "README.md").write_text("\n".join(["# The paper, reproduced", "", *lines]) + "\n")
+    judged = Table(
+        ["claim", "here", "seen", "page"],
+        [[c.text, c.verdict, c.seen, f"[{page.title}]({page.name}.md)"] for page in pages for c in page.claims],
+    )
+    text = "\n".join(["# The paper, reproduced", "", *lines, "", "## Claims", "", judged.to_markdown()])
+    (folder / "README.md").write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-__all__ = ["Page", "Table", "figure"]
+__all__ = ["Claim", "Page", "Table", "figure"]
 
 # The same figure is the same file: no date, no random identifiers.
 _SVG = {"svg.hashsalt": "protosieve", "svg.fonttype": "none", "font.family": "sans-serif"}
@@ -36,6 +36,19 @@ class Table:
             csv.writer(file, lineterminator="\n").writerows([self.columns, *self.rows])
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What the paper, or its readers, say; whether it holds here; and the numbers that show it."""
+
+    text: str
+    holds: bool | str  # or in a word how far: "mostly", "not tested"
+    seen: str
+
+    @property
+    def verdict(self) -> str:
+        return {True: "holds", False: "does not hold"}.get(self.holds, self.holds)
+
+
 @dataclass
 class Page:
     """Built from top to bottom; `write` puts it and its files into a folder."""
@@ -43,6 +56,7 @@ class Page:
     name: str
     title: str
     summary: str  # a sentence for the index
+    claims: list[Claim] = field(default_factory=list)
     _body: list[str] = field(default_factory=list)
     _tables: dict[str, Table] = field(default_factory=dict)
     _figures: dict[str, Figure] = field(default_factory=dict)
@@ -50,6 +64,12 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Markdown, a paragraph or several."""
         self._body.append(paragraph.strip())
+
+    def claim(self, text: str, *, holds: bool | str, seen: str) -> None:
+        """A claim and what became of it, here and in the index. ``seen`` states numbers from the results."""
+        made = Claim(text, holds, seen)
+        self.claims.append(made)
+        self._body.append(f"> *{text}*: **{made.verdict}**. {seen}")
 
     def table(self, name: str, table: Table, *, shown: bool = True) -> None:
         """A table, in the page unless it is too long to read, and as ``name.csv`` beside it."""

@@ -17,6 +17,10 @@ class Data:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def title(self) -> str:
+        return "MNIST" if self.name == "mnist" else self.name.capitalize()
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -25,6 +29,7 @@ class Scale:
     mnist: Data
     letters: Data
     draws: int  # random selections
+    shuffles: int  # orders of the stream
     stream_rows: tuple[int, ...]  # of the synthetic stream
     literal_rows: int
     literal_m: int
@@ -38,14 +43,16 @@ FULL = Scale(
     mnist=Data("mnist", (25, 75, 150, 250, 500, 750)),
     letters=Data("letters", (25, 50, 100, 166, 300, 500)),
     draws=10,
+    shuffles=3,
     stream_rows=(10_000, 30_000, 100_000, 300_000, 1_000_000),
     literal_rows=8000,
     literal_m=100,
 )
 SMOKE = Scale(
-    mnist=Data("mnist", (5, 20), rows=300, test_rows=500),
+    mnist=Data("mnist", (5, 20), rows=600, test_rows=500),
     letters=Data("letters", (5, 20), rows=600, test_rows=300),
     draws=2,
+    shuffles=2,
     stream_rows=(1000, 2000),
     literal_rows=200,
     literal_m=5,

@@ -8,6 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+import sklearn
+
 import protosieve
 
 __all__ = ["Result", "Results", "Store", "Task"]
@@ -53,11 +57,12 @@ class Store:
 
 @cache
 def _code() -> str:
-    """A digest of the package and of the measures: their results are only as old as the code."""
+    """A digest of the code that measures run, and of the libraries under it: results are only as old as these."""
     package, here = Path(protosieve.__file__).parent, Path(__file__).parent
-    files = sorted(
-        path for room in ("datasets", "kernels", "means", "objectives", "selectors", "weights")
-        for path in (package / room).rglob("*.py")
-    )  # fmt: skip
-    files += sorted(package.glob("*.py")) + sorted((here / "measures").glob("*.py"))
-    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=16).hexdigest()
+    rooms = ("datasets", "kernels", "means", "objectives", "selectors", "weights")
+    files = [path for room in rooms for path in (package / room).rglob("*.py")]
+    files += [*package.glob("*.py"), *(here / "measures").glob("*.py")]
+    files += [here.parent / name for name in ("benchmarks/_literal.py", "benchmarks/_measure.py", "tests/oracles.py")]
+    texts = [path.read_bytes() for path in sorted(files)]
+    versions = [f"{module.__name__} {module.__version__}".encode() for module in (np, scipy, sklearn)]
+    return hashlib.blake2b(b"\0".join(texts + versions), digest_size=16).hexdigest()
