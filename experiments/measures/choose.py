@@ -19,7 +19,7 @@ from protosieve.errors import ProtosieveWarning
 
 __all__ = [
     "METHODS", "RANDOM", "choose", "choose_random", "choose_shuffled", "chosen", "count_labels", "counted", "drawn",
-    "shuffled",
+    "fitted", "shuffled",
 ]  # fmt: skip
 
 RANDOM = "random rows"
@@ -61,7 +61,7 @@ def choose(data: Data, method: str, m: int) -> Result:
     """
     with clocked_mean() as spent:
         start = time.perf_counter()
-        selector = _fitted(method, m, dataset(data).base)
+        selector = fitted(method, m, dataset(data).base)
         result = selector.result_
         seconds = time.perf_counter() - start
     # the heaviest first; where all weigh the same, in the order they were chosen
@@ -94,11 +94,12 @@ def choose_shuffled(data: Data, method: str, m: int, seed: int) -> Result:
     """As `choose`, the rows in another order: which are kept, how good they are, and the accuracy of 1-NN with them."""
     known = dataset(data)
     order = np.random.default_rng(seed).permutation(len(known.base))
-    result = _fitted(method, m, known.base[order]).result_
+    result = fitted(method, m, known.base[order]).result_
     return {"residual": result.residual, **_seen(data, order[result.indices], m)}
 
 
-def _fitted(method: str, m: int, X: np.ndarray) -> Any:
+def fitted(method: str, m: int, X: np.ndarray) -> Any:
+    """The method's selector, as the paper sets it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProtosieveWarning)  # fewer rows than asked for: the tables show how many
         return METHODS[method](m, kernel=KERNEL, random_state=0).fit(X)
