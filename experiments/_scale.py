@@ -13,7 +13,7 @@ class Data:
     sizes: tuple[int, ...]
     rows: int | None = None  # of the base set; None is all
     test_rows: int | None = None
-    folds: int = 5  # of the cross-validation
+    folds: int = 3  # of the cross-validation
 
     def __str__(self) -> str:
         return self.name
@@ -42,7 +42,7 @@ class Scale:
 
 
 FULL = Scale(
-    mnist=Data("mnist", (25, 75, 150, 250, 500, 750), folds=3),
+    mnist=Data("mnist", (25, 75, 150, 250, 500, 750)),
     letters=Data("letters", (25, 50, 100, 166, 300, 500)),
     draws=10,
     shuffles=3,

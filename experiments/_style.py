@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["BASE", "STYLES"]
+__all__ = ["BASE", "STYLES", "look"]
 
 STYLES: dict[str, dict[str, Any]] = {  # the colours are those of Okabe and Ito
     "ProtoBasic": {"color": "#E69F00", "marker": "s", "linestyle": "-"},
@@ -14,3 +14,8 @@ STYLES: dict[str, dict[str, Any]] = {  # the colours are those of Okabe and Ito
     "random rows": {"color": "#808080", "marker": "x", "linestyle": ":"},
 }
 BASE = {"color": "#D9D9D9"}  # the base set, behind the methods
+
+
+def look(method: str) -> dict[str, Any]:
+    """What `plot` needs to draw a method's line."""
+    return {"label": method, "markersize": 3.5, "linewidth": 1, **STYLES[method]}

@@ -15,7 +15,7 @@ from experiments._task import Result, Task
 from experiments.measures.choose import METHODS
 from protosieve.errors import ProtosieveWarning
 
-__all__ = ["COLUMNS", "M", "SCALED", "scale_up", "scaled"]
+__all__ = ["COLUMNS", "SCALED", "M", "scale_up", "scaled"]
 
 SCALED = ("ProtoBasic", "ProtoStream", "Streak", "ProtoSwap", "ProtoDash")
 COLUMNS, M, _CHUNK = 64, 100, 10_000
