@@ -71,7 +71,7 @@ def _draw(both: list[_Seen]) -> Figure:
         on.set(xlabel="m", ylabel="residual", xscale="log", yscale="log", title=seen.data.title)
         on.set_xticks(sizes, [str(m) for m in sizes], minor=False)
         on.minorticks_off()
-    drawn_on.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
+    drawn_on.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return drawn_on
 
 

@@ -71,7 +71,7 @@ def _draw(results: Results, scale: Scale) -> Figure:
         label="linear",
         linestyle="--",
     )
-    drawn_on.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+    drawn_on.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return drawn_on
 
 
