@@ -22,6 +22,10 @@ mean, and their range as a bar), sorted by label, and sorted by mean similarity 
 most typical first. The mean is exact, so only the order differs. Batch ProtoDash, which sees all rows at once, and
 random rows with the best weights are the lines to compare with.
 """
+CLOSING = """
+A set that only takes in is filled by what came first, as long as that looked useful; when the head of the stream is
+unlike the rest, places are gone. ProtoSwap gives them back, and looks once more at a sample of the stream.
+"""
 
 
 def tasks(scale: Scale) -> list[Task]:
@@ -45,6 +49,7 @@ def page(results: Results, scale: Scale) -> Page:
         made.text(f"## {seen.data.title}, m = {seen.m}")
         made.table(f"orders-{seen.data}", seen.table())
         _judge(made, seen)
+    made.text(CLOSING)
     return made
 
 
@@ -119,8 +124,3 @@ def _judge(made: Page, seen: _Seen) -> None:
             + (f"As many random rows do better in {len(beaten)} of {len(ORDERS)} orders ({', '.join(beaten)})."
                if beaten else "Random rows do better in none."),
         )  # fmt: skip
-    made.text(
-        "A set that only takes in is filled by what came first, as long as that looked useful; when the head of the "
-        "stream is unlike the rest, places are gone. ProtoSwap gives them back, and looks once more at a sample of the "
-        "stream."
-    )
