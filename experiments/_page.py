@@ -26,7 +26,8 @@ class Table:
 
     def to_markdown(self) -> str:
         sides = ["---:" if _is_numeric([row[i] for row in self.rows]) else "---" for i in range(len(self.columns))]
-        lines = [self.columns, sides, *([_spelt(value) for value in row] for row in self.rows)]
+        first, *rest = ([_spelt(value) for value in row] for row in [self.columns, *self.rows])
+        lines = [first, sides, *rest]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def write(self, path: Path) -> None:
@@ -98,10 +99,10 @@ def figure(columns: int = 1, rows: int = 1, *, width: float = 4.2, height: float
 
 
 def _svg(drawn: Figure) -> str:
-    """As text, without a date; a hundredth of a point is as fine as anyone sees, and half the file."""
+    """As text, without a date and without what nobody sees: indents, and digits beyond a hundredth of a point."""
     file = io.StringIO()
     drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", file.getvalue())
+    return re.sub(r"\n +", "\n", re.sub(r"(\d\.\d\d)\d+", r"\1", file.getvalue()))
 
 
 def _is_numeric(values: Sequence[Any]) -> bool:
