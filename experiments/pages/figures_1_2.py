@@ -10,7 +10,7 @@ from experiments._page import Page, Table, figure
 from experiments._scale import Data, Scale
 from experiments._style import BASE, STYLES
 from experiments._task import Result, Results, Task
-from experiments.measures.choose import METHODS, RANDOM, chosen, counted, drawn, shuffled
+from experiments.measures.choose import METHODS, RANDOM, chosen, classified, counted, shuffled
 
 SAVED = {  # 1-NN accuracy at full m, per cent, in the results that the first author published with his code
     "mnist": {"ProtoDash": 87.6, "MMD-critic": 87.4, "Streak": 86.5, "ProtoStream": 86.2, RANDOM: 85.8},
@@ -22,6 +22,7 @@ SAVED_SECONDS = {  # per threshold at full m, from the same place
 }
 NUMBERS = {"mnist": 1, "letters": 2}
 STREAMS = ("ProtoStream", "Streak")
+SOME = 2
 POINTS = 1.5  # accuracies as close as this are the same
 FAR = 5.0  # and as far apart as this, clearly not
 
@@ -41,12 +42,18 @@ distributed as the base set is; "labels for 90 %" is how many labels make up nin
 
 
 def tasks(scale: Scale) -> list[Task]:
-    named = [chosen(data, method, m) for data in scale.both for m in data.sizes for method in METHODS]
-    random = [drawn(data, m, seed) for data in scale.both for m in data.sizes for seed in range(scale.draws)]
+    sizes = [(data, m) for data in scale.both for m in data.sizes]
+    named = [chosen(data, method, m) for data, m in sizes for method in METHODS]
+    random = [task for data, m in sizes for task in _random(scale, data, m)]
     return named + random + [counted(data) for data in scale.both] + [
         shuffled(data, method, data.sizes[-1], seed)
         for data in scale.both for method in STREAMS for seed in range(scale.shuffles)
     ]  # fmt: skip
+
+
+def _random(scale: Scale, data: Data, m: int) -> list[Task]:
+    """All draws at full m, some of them below."""
+    return [classified(data, m, seed) for seed in range(scale.draws if m == data.sizes[-1] else SOME)]
 
 
 def page(results: Results, scale: Scale) -> Page:
@@ -80,7 +87,7 @@ class _Shown:
         """The run of a method at m, or all draws of random rows."""
         m = m or self.m
         if method == RANDOM:
-            return [self._results[drawn(self.data, m, seed)] for seed in range(self.scale.draws)]
+            return [self._results[task] for task in _random(self.scale, self.data, m)]
         return [self._results[chosen(self.data, method, m)]]
 
     def orders(self, method: str) -> list[Result]:
@@ -158,11 +165,11 @@ def _draw(shown: _Shown) -> Figure:
     places = range(len(shown.names))
     right.bar(places, [100 * share for share in shown.base], label="base set", **BASE)
     for method in STYLES:
-        right.plot(places, [100 * share for share in shown.shares(method)], **{**_look(method), "linewidth": 0.5})
+        right.plot(places, [100 * share for share in shown.shares(method)], **{**_look(method), "linestyle": ""})
     right.set(xticks=list(places), xticklabels=shown.names, xlabel="label", ylabel="share of the prototypes, %")
     right.tick_params(axis="x", labelsize=7)
-    handles, words = right.get_legend_handles_labels()
-    drawn_on.legend(handles, words, loc="outside lower center", ncols=8, frameon=False)
+    handles = [*left.get_lines(), *right.containers]
+    drawn_on.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
     return drawn_on
 
 
