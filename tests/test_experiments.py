@@ -26,6 +26,7 @@ from experiments._task import Store, Task
 from experiments.measures._judge import Judge
 from experiments.measures._nearest import prefix_accuracies, prefixes
 from experiments.measures.choose import METHODS, RANDOM, chosen
+from experiments.pages import figures_1_2, table_1
 from protosieve.kernels import Gaussian
 
 ROOT = Path(__file__).parents[1]
@@ -297,3 +298,67 @@ def test_a_judge_scores_like_the_definition():
     assert abs(gradient[best > 0]).max() < 1e-9
     assert found.objective == pytest.approx(judge.objective(rows, best), rel=1e-12)
     assert found.residual == pytest.approx(judge.residual(rows, best), rel=1e-9)
+
+
+# Judging: claims follow the numbers.
+
+
+def _invented(task):
+    """A result such as the paper's for each task of Table 1 and of Figures 1 and 2."""
+    name, (first, *rest) = task.function.__name__, task.arguments
+    if name == "against_literal":
+        slow = {"ProtoStream": 1.0, "Streak": 100.0}[first]
+        return {"literal s": slow, "selector s": slow / 10, "speed-up": 10.0, "same rows": True}
+    if name == "count_labels":
+        return {"names": list(range(10)), "shares": [0.1] * 10}
+    method = rest[0] if name == "choose" else RANDOM
+    seconds, value = table_1.PRINTED[first.name].get(method, (10, 0.07))
+    accuracy = figures_1_2.SAVED[first.name].get(method, 60.0) / 100
+    residual = 0.001 if method == "ProtoSwap" else 0.002
+    labels = [0] * 20 if method == "ProtoBasic" else list(range(10)) * 2
+    return {
+        "indices": list(range(20)), "weights": [0.05] * 20, "labels": labels, "seconds": seconds + 1.0,
+        "mean_seconds": 1.0, "thresholds": 1, "objective": value, "own_objective": value, "residual": residual,
+        "own_residual": residual, "prefixes": [10, 20], "accuracies": [accuracy, accuracy],
+    }  # fmt: skip
+
+
+def _verdicts(module, **change):
+    """What becomes of each claim when some numbers of ProtoStream or ProtoSwap are other than invented."""
+    results = {task: _invented(task) for task in module.tasks(SMOKE)}
+    for task, result in results.items():
+        if task.function.__name__ == "choose" and task.arguments[1] == change.get("method"):
+            result.update({name: value(result[name]) for name, value in change.items() if name != "method"})
+    return {claim.text: claim.verdict for claim in module.page(results, SMOKE).claims}
+
+
+def _changed(module, **change):
+    """The claims that hold as long as nothing is changed, and do not with the change."""
+    before, after = _verdicts(module), _verdicts(module, **change)
+    assert set(before.values()) == {"holds"}
+    return {text for text, verdict in after.items() if verdict != "holds"}
+
+
+def test_table_1_judges_by_its_numbers():
+    (printed,) = _changed(table_1, method="ProtoBasic", own_objective=lambda value: 1.02 * value)
+    assert "as printed" in printed
+    off = _changed(table_1, method="Streak", own_objective=lambda value: 0.98 * value)
+    assert off == {printed, "ProtoStream reaches the value of Streak"}
+    (least,) = _changed(table_1, method="ProtoSwap", residual=lambda value: 2.04 * value)
+    assert "leaves less than every other method" in least
+    assert not _changed(table_1, method="ProtoSwap", residual=lambda value: 2.01 * value)
+    (fastest,) = _changed(table_1, method="ProtoBasic", seconds=lambda value: value + 1e6)
+    assert "fastest" in fastest
+
+
+def test_figures_1_and_2_judge_by_their_numbers():
+    lower = _changed(figures_1_2, method="ProtoDash", accuracies=lambda found: [x - 0.016 for x in found])
+    assert len(lower) == 2
+    assert all("within 1.5 points" in text for text in lower)
+    one_label = _changed(figures_1_2, method="ProtoStream", labels=lambda found: [3] * len(found))
+    assert len(one_label) == 2
+    assert all("recover the labels" in text for text in one_label)
+    all_labels = _changed(figures_1_2, method="ProtoBasic", labels=lambda found: list(range(10)) * 2)
+    assert {text.partition(": ")[2].split()[0] for text in all_labels} == {"ProtoBasic", "Streak"}
+    slower = _changed(figures_1_2, method="ProtoStream", seconds=lambda value: 1e4 * value)
+    assert all("per threshold" in text for text in slower)
