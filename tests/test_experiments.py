@@ -141,6 +141,14 @@ def test_a_page_that_is_not_there_is_named_beside_those_that_are():
     assert "no page is called table_2; there are table_1" in run.stderr
 
 
+def test_a_library_that_is_missing_is_named():
+    code = "import runpy, sys; sys.modules['matplotlib'] = None; runpy.run_module('experiments', run_name='__main__')"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "matplotlib is not installed" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 # Remembering.
 
 
