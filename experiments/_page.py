@@ -1,6 +1,8 @@
 """A page of `docs/paper/`: Markdown, with its tables also as CSV and its figures as SVG."""
 
 import csv
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +25,9 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     def to_markdown(self) -> str:
-        lines = [
-            self.columns,
-            ["---", *["---:"] * (len(self.columns) - 1)],
-            *([_spelt(v) for v in r] for r in self.rows),
-        ]
+        sides = ["---:" if _is_numeric([row[i] for row in self.rows]) else "---" for i in range(len(self.columns))]
+        first, *rest = ([_spelt(value) for value in row] for row in [self.columns, *self.rows])
+        lines = [first, sides, *rest]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def write(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class Page:
             table.write(folder / f"{name}.csv")
         with matplotlib.rc_context(_SVG):
             for name, drawn in self._figures.items():
-                drawn.savefig(folder / f"{name}.svg", metadata={"Date": None})
+                (folder / f"{name}.svg").write_text(_svg(drawn))
         (folder / f"{self.name}.md").write_text("\n\n".join([f"# {self.title}", *self._body]) + "\n")
 
 
@@ -98,7 +98,19 @@ def figure(columns: int = 1, rows: int = 1, *, width: float = 4.2, height: float
     return drawn, drawn.subplots(rows, columns, squeeze=False)
 
 
+def _svg(drawn: Figure) -> str:
+    """As text, without a date and without what nobody sees: indents, and digits beyond a hundredth of a point."""
+    file = io.StringIO()
+    drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r"\n +", "\n", re.sub(r"(\d\.\d\d)\d+", r"\1", file.getvalue()))
+
+
+def _is_numeric(values: Sequence[Any]) -> bool:
+    """Whether to align to the right."""
+    return all(isinstance(value, int | float) or value == "" for value in values)
+
+
 def _spelt(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")

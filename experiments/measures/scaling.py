@@ -59,4 +59,4 @@ def _chunks(rows: int) -> Iterator[np.ndarray]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ProtosieveWarning)
-    print(json.dumps(_measure(sys.argv[1], int(sys.argv[2]))))  # noqa: T201 - the parent reads it
+    print(json.dumps(_measure(sys.argv[1], int(sys.argv[2]))))  # the parent reads it

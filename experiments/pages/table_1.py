@@ -25,7 +25,8 @@ ProtoSwap, and random rows with the best weights.
 Our seconds are of one thread, rows in the order of the file: in all, and without the pass over all pairs of rows
 that the exact mean takes, which is the same for every method. *Residual* is what is left of the squared MMD, as a share
 of |mu|^2: compare it rather than l, which differs in the fourth digit where the residual differs tenfold. It is
-given at each method's own weights, which are equal for MMD-critic, and at the best weights on the same rows.
+given at each method's own weights, which are equal for MMD-critic, and at the best weights on the same rows. The best
+weights are often zero: such rows are kept but count for nothing.
 """
 
 
@@ -52,11 +53,12 @@ def page(results: Results, scale: Scale) -> Page:
 def _table(results: Results, data: Data, draws: int) -> Table:
     m = data.sizes[-1]
     columns = ["method", "paper's s", "our s", "without mean", "paper's l", "our l", "difference %"]
-    columns += ["residual, own weights", "best weights", "rows kept", "thresholds"]
+    columns += ["residual, own weights", "best weights", "rows kept", "of weight > 0", "thresholds"]
     rows = [_line(method, PRINTED[data.name].get(method), results[chosen(data, method, m)]) for method in METHODS]
     random = _draws(results, data, m, draws)
     values = [mean(found["objective"] for found in random), "", *[mean(found["residual"] for found in random)] * 2]
-    return Table(columns, [*rows, [f"{RANDOM}, mean of {draws}", "", "", "", "", *values, m, ""]])
+    kept = [m, mean(_positive(found) for found in random), ""]
+    return Table(columns, [*rows, [f"{RANDOM}, mean of {draws}", "", "", "", "", *values, *kept]])
 
 
 def _line(method: str, printed: tuple[int, float] | None, found: Result) -> list[object]:
@@ -64,9 +66,8 @@ def _line(method: str, printed: tuple[int, float] | None, found: Result) -> list
     off = _off(found, value) if printed else ""
     times = [seconds, found["seconds"], _alone(found)]
     residuals = [found["own_residual"], found["residual"]]
-    return [
-        method, *times, value, found["own_objective"], off, *residuals, len(found["indices"]), found["thresholds"],
-    ]  # fmt: skip
+    kept = [len(found["indices"]), _positive(found), found["thresholds"]]
+    return [method, *times, value, found["own_objective"], off, *residuals, *kept]
 
 
 def _values(made: Page, results: Results, scale: Scale) -> None:
@@ -194,6 +195,11 @@ def _literal_sizes(scale: Scale) -> list[int]:
 def _alone(found: Result) -> float:
     """Seconds without the mean."""
     return found["seconds"] - found["mean_seconds"]
+
+
+def _positive(found: Result) -> int:
+    """Prototypes that count."""
+    return sum(weight > 0 for weight in found["weights"])
 
 
 def _off(found: Result, printed: float) -> float:
