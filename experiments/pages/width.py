@@ -27,8 +27,8 @@ BROAD = """
 Residuals of different widths cannot be compared, but at each width the methods can: below is each one's residual as a
 multiple of that of as many random rows with the best weights (over 1: random rows win), and the rows it keeps. A wide
 kernel sees all rows as nearly alike. Few directions are left in which they differ; the gradient of every newcomer soon
-falls below ProtoStream's thresholds, so it keeps fewer than m rows, while m random rows with the best weights match
-what little the kernel sees.
+falls below ProtoStream's thresholds, while as many random rows as one likes can be given weights that match what little
+the kernel sees.
 """
 
 
