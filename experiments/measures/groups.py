@@ -59,7 +59,7 @@ def ranks(numbers: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _grouped(data: Data, groups: int, centres: Centres) -> Result:
-    """Of each base row its letter and, in the letter, its group by number and by size. O(n groups d), and the centres."""
+    """Of each base row its letter and, in the letter, its group by number and by size; O(n groups d) and centres."""
     known = dataset(data)
     names, letters = np.unique(known.base_labels, return_inverse=True)
     numbers, sized = np.zeros(len(letters), np.int64), np.zeros(len(letters), np.int64)
