@@ -3,8 +3,6 @@
 import time
 import warnings
 
-import numpy as np
-
 from experiments._scale import Data
 from experiments._task import Result, Task
 from experiments.measures._data import dataset, judge

@@ -20,9 +20,9 @@ COMPRESSED_SEEDS = 2
 INTRODUCTION = """
 The paper keeps "an empirical estimate of mu" along the stream and does not say what it costs; the code
 of its first author computes mu from all rows before the stream starts. Here Letters is a true stream: rows come once,
-in chunks of 1,000, and the target is what has come so far, kept as a uniform sample of R rows (`ReservoirMean(R)`), or as `CompressedMean()`,
-the default: a sample of up to 16,384 rows, which is all of Letters, and 4 m weighted points, at least 512, that stand
-for it. In the end rows and weights are judged by the exact mean of all rows.
+in chunks of 1,000, and the target is what has come so far, kept as a uniform sample of R rows (`ReservoirMean(R)`), or
+as `CompressedMean()`, the default: a sample of up to 16,384 rows, which is all of Letters, and 4 m weighted points, at
+least 512, that stand for it. In the end rows and weights are judged by the exact mean of all rows.
 
 A uniform sample has an error of its own: its squared MMD to all rows, as a share of |mu|^2, is
 (1 / R - 1 / n) (1 - |mu|^2) / |mu|^2 in expectation. A selection that matched its sample perfectly would still
@@ -175,7 +175,7 @@ def _judge_sample(made: Page, shown: _Shown) -> None:
     shares = [lost[size] / own for size, own in shown.own_error.items()]
     needier = all(shown.loss("ProtoSwap", size) > shown.loss("ProtoStream", size) for size in shown.sizes)
     made.text(
-        f"What ProtoSwap loses is {min(shares):.1f} to {max(shares):.1f} times the error of the sample itself, over all R. "
+        f"What ProtoSwap loses is {min(shares):.1f} to {max(shares):.1f} times the error of the sample itself. "
         + (
             "It loses more than ProtoStream, which leaves more anyway: a better method needs a larger sample. "
             * needier
