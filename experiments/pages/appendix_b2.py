@@ -50,9 +50,10 @@ def page(results: Results, scale: Scale) -> Page:
     made.text(
         f"Streak is run at m = {streak} where others are at full m, which takes it a minute or more for each target."
     )
-    made.figure("appendix-b2", _draw(shown), "Labels picked from the source for targets of one label, at full m.")
     for one in shown:
         made.text(f"## {one.data.title}, m = {one.m}")
+        words = f"{one.data.title}: labels picked from the source for targets of one label, m = {one.m}."
+        made.figure(f"appendix-b2-{one.data}", _draw(one), words)
         made.table(f"appendix-b2-{one.data}", one.share_table(one.m))
         made.text(f"The same at m = {small}:")
         made.table(f"appendix-b2-{one.data}-{small}", one.share_table(small))
@@ -131,21 +132,31 @@ class _Shown:
         return most, others[most]
 
 
-def _draw(shown: list[_Shown]) -> Figure:
-    drawn_on, grid = figure(3, len(shown), width=4.4)
-    for line, one in zip(grid, shown, strict=True):
-        places = range(len(one.names))
-        for axes, label in zip(line, one.targets, strict=True):
-            axes.bar(places, [100 * share for share in one.base.values()], label="base set", **BASE)
-            for method, look in STYLES.items():
-                shares = [100 * share for share in one.of(label, method, one.m)["shares"]]
-                axes.plot(places, shares, label=method, markersize=4, **{**look, "linewidth": 0.5})
-            axes.set(xticks=list(places), xticklabels=one.names, title=f"{one.data.title}: target {label}")
-            axes.tick_params(axis="x", labelsize=7)
-        line[0].set(ylabel="share of the prototypes, %")
-    handles, words = grid[0][0].get_legend_handles_labels()
+def _draw(one: _Shown) -> Figure:
+    drawn_on, ((*line,),) = figure(len(one.targets), width=4.4)
+    for axes, label in zip(line, one.targets, strict=True):
+        _draw_labels(axes, one, label)
+        axes.set(title=f"{one.data.title}: target {label}")
+    line[0].set(ylabel="share of the prototypes, %")
+    handles, words = line[0].get_legend_handles_labels()
     drawn_on.legend(handles, words, loc="outside lower center", ncols=8, frameon=False)
     return drawn_on
+
+
+def _draw_labels(axes, one: _Shown, label: str) -> None:
+    """The share of every label, the base set behind the methods; of many labels every other is named.
+    Shares below 1 % have no marker."""
+    count = len(one.names)
+    axes.stairs(
+        [100 * s for s in one.base.values()], [x - 0.5 for x in range(count + 1)], fill=True, label="base set", **BASE
+    )
+    for method, look in STYLES.items():
+        shares = [100 * share for share in one.of(label, method, one.m)["shares"]]
+        marked = [place for place, share in enumerate(shares) if share >= 1]
+        axes.plot(range(count), shares, label=method, markersize=4, markevery=marked, **{**look, "linewidth": 0.5})
+    named = sorted({*range(0, count, 1 if count <= 10 else 2), one.names.index(label)})
+    axes.set(xticks=named, xticklabels=[one.names[place] for place in named])
+    axes.tick_params(axis="x", labelsize=7)
 
 
 def _judge_protobasic(made: Page, results: Results, scale: Scale, mnist: _Shown) -> None:
