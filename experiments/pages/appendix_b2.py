@@ -145,7 +145,8 @@ def _draw(one: _Shown) -> Figure:
 
 def _draw_labels(axes, one: _Shown, label: str) -> None:
     """The share of every label, the base set behind the methods; of many labels every other is named.
-    Shares below 1 % have no marker."""
+    Shares below 1 % have no marker.
+    """
     count = len(one.names)
     axes.stairs(
         [100 * s for s in one.base.values()], [x - 0.5 for x in range(count + 1)], fill=True, label="base set", **BASE
