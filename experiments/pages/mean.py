@@ -83,12 +83,10 @@ class _Shown:
     def __init__(self, results: Results, scale: Scale) -> None:
         self.m, self.sizes, self._results, self._scale = _size(scale), scale.reservoirs, results, scale
         known = results[bounded(scale.letters)]
-        self.own_error = {size: sample_error(known["norm"], known["rows"], size) for size in self._used(known["rows"])}
+        self.rows = known["rows"]
+        self.own_error = {size: sample_error(known["norm"], known["rows"], size) for size in self.sizes}
         self.exact = {method: results[chosen(scale.letters, method, self.m)]["own_residual"] for method in METHODS}
         self.random = mean(results[drawn(scale.letters, self.m, seed)]["residual"] for seed in range(scale.draws))
-
-    def _used(self, rows: int) -> list[int]:
-        return [size for size in self.sizes if size <= rows]
 
     def runs_of(self, method: str, size: int, what: str = "residual") -> list[float]:
         seeds = range(self._scale.sample_seeds)
@@ -117,7 +115,7 @@ class _Shown:
     def _row(self, size: int) -> list[object]:
         found = [_spread(self.runs_of(method, size)) for method in METHODS]
         told = [mean(self.runs_of(method, size, "told")) for method in METHODS]
-        return [f"{size:,} rows", *found, *told, _spread(self.before(size)), self.own_error.get(size, "")]
+        return [f"{size:,} rows", *found, *told, _spread(self.before(size)), self.own_error[size]]
 
     def runs(self) -> Table:
         """Every run."""
@@ -150,7 +148,7 @@ def _draw(shown: _Shown) -> Figure:
             shown.exact[method], color=look["color"], linewidth=0.8, linestyle="--", label=f"{method}, exact mean"
         )
         compressed = {"marker": "*", "markersize": 9, "linestyle": "none", "color": look["color"]}
-        axes.plot(shown.sizes[-1:], [mean(shown.compressed(method))], label=f"{method}, compressed", **compressed)
+        axes.plot([shown.rows], [mean(shown.compressed(method))], label=f"{method}, compressed", **compressed)
     axes.axhline(
         shown.random, color=STYLES[RANDOM]["color"], linewidth=0.8, linestyle=":", label="random rows, exact mean"
     )
@@ -158,7 +156,8 @@ def _draw(shown: _Shown) -> Figure:
         *zip(*shown.own_error.items(), strict=True), color="#56B4E9", linewidth=1, label="error of the sample itself"
     )
     axes.set(xscale="log", yscale="log", xlabel="R, rows in the sample", ylabel="residual")
-    axes.set_xticks(shown.sizes, [f"{size:,}" for size in shown.sizes])
+    ticks = [*shown.sizes, shown.rows]
+    axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
     axes.minorticks_off()
     axes.legend(frameon=False, fontsize=7)
     return drawn_on
