@@ -35,6 +35,10 @@ class Scale:
     stream_rows: tuple[int, ...]  # of the synthetic stream
     literal_rows: int
     literal_m: int
+    target_m: int  # for targets of one label, beside the full size
+    target_streak_m: int  # for Streak, which takes minutes at the full size
+    reservoirs: tuple[int, ...]  # rows of running samples
+    sample_seeds: int
 
     @property
     def both(self) -> tuple[Data, Data]:
@@ -50,6 +54,10 @@ FULL = Scale(
     stream_rows=(10_000, 30_000, 100_000, 300_000, 1_000_000),
     literal_rows=8000,
     literal_m=100,
+    target_m=100,
+    target_streak_m=250,
+    reservoirs=(250, 500, 1000, 2000, 4000, 8000),
+    sample_seeds=5,
 )
 SMOKE = Scale(
     mnist=Data("mnist", (5, 20), rows=600, test_rows=500, folds=2),
@@ -60,4 +68,8 @@ SMOKE = Scale(
     stream_rows=(1000, 2000),
     literal_rows=200,
     literal_m=5,
+    target_m=10,
+    target_streak_m=15,
+    reservoirs=(50, 200),
+    sample_seeds=2,
 )
