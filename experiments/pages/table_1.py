@@ -189,7 +189,7 @@ def _transcripts(scale: Scale, m: int) -> list[Task]:
 
 
 def _literal_sizes(scale: Scale) -> list[int]:
-    return [-(-scale.literal_m // part) for part in (4, 2, 1)]
+    return [-(-scale.literal_m // 2), scale.literal_m]
 
 
 def _alone(found: Result) -> float:
