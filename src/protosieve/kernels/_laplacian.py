@@ -55,7 +55,7 @@ class Laplacian(Kernel):
         return Points(X * X.dtype.type(1 / width))
 
     def nearness(self, A: Points, B: Points) -> Array:
-        return np.negative(cdist(A.left, B.left, "cityblock"))
+        return np.asarray(-cdist(A.left, B.left, "cityblock"))
 
     def block(self, A: Points, B: Points) -> Array:
         K = self.nearness(A, B)
