@@ -213,6 +213,11 @@ def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[st
         raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out")
     entrants: list[tuple[str, Selector | None]] = []
     for method in wanted:
+        if isinstance(method, Selector) and method.objective is not None:
+            raise ParameterError(
+                f"compare: methods[{len(entrants)}] chooses by {method.objective!r}, and methods are compared by a "
+                "kernel mean; compare the residuals of their results instead"
+            )
         if isinstance(method, Selector):
             entrants.append((" ".join(repr(method).split()), clone(method)))
         elif isinstance(method, str) and method in known:
