@@ -51,10 +51,14 @@ def smoke(paper_data, tmp_path_factory):
     return folder / "pages", folder / "cache", run
 
 
+with_the_run = pytest.mark.xdist_group("experiments")  # one worker makes it for all of them
+
+
 def _links(page):
     return re.findall(r"\]\(([^)]+)\)", page.read_text())
 
 
+@with_the_run
 def test_all_pages_are_written_and_all_links_lead_somewhere(smoke):
     pages, _, run = smoke
     found, index = sorted(pages.glob("*.md")), _links(pages / "README.md")
@@ -64,6 +68,7 @@ def test_all_pages_are_written_and_all_links_lead_somewhere(smoke):
     assert "new, in" in run.stdout
 
 
+@with_the_run
 def test_every_table_is_read_by_others_and_no_file_is_left_alone(smoke):
     pages, _, _ = smoke
     linked = {to for page in pages.glob("*.md") for to in _links(page)}
@@ -75,6 +80,7 @@ def test_every_table_is_read_by_others_and_no_file_is_left_alone(smoke):
             assert {len(row) for row in rest} == {len(first)}
 
 
+@with_the_run
 def test_the_index_has_the_claims_of_all_pages(smoke):
     pages, _, _ = smoke
     claims = list(csv.DictReader(io.StringIO((pages / "claims.csv").read_text())))
@@ -85,6 +91,7 @@ def test_the_index_has_the_claims_of_all_pages(smoke):
     assert "smoke run" in (pages / "README.md").read_text()
 
 
+@with_the_run
 def test_a_second_run_computes_what_is_broken_and_a_third_nothing_and_writes_the_same(smoke, tmp_path):
     pages, cache, _ = smoke
     known = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
@@ -104,6 +111,7 @@ def test_a_second_run_computes_what_is_broken_and_a_third_nothing_and_writes_the
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
 
 
+@with_the_run
 def test_one_page_alone_leaves_the_index_as_it_is(smoke, tmp_path):
     _, cache, _ = smoke
     assert _run("--smoke", "--out", tmp_path, "--cache", cache, "table_1").returncode == 0
