@@ -26,7 +26,7 @@ SURFACE = {
     ],
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
-        "Sampled", "SamplingError", "sampling_error",
+        "Sampled", "SamplingError", "SettledMean", "sampling_error",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",

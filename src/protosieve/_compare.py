@@ -18,7 +18,7 @@ from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
-from protosieve.means import FixedMean, Mean, MeanState, Sampled
+from protosieve.means import FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -261,23 +261,16 @@ class _SharedMean(Mean):
         return self._wish.begin(kernel, self._match, like, rng, n_prototypes)
 
 
-class _SharedState(MeanState):
+class _SharedState(SettledMean):
     """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
+
+    is_fixed = False  # seconds are those of one thread
 
     def __init__(self, shared: _SharedMean) -> None:
         self._shared = shared
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
-
-    def observe(self, rows: Array) -> None:
-        pass
-
-    def stale(self) -> bool:
-        return False
-
-    def refresh(self) -> bool:
-        return False
 
     def at(self, points: Points) -> Float64:
         start, clock = time.perf_counter(), self._shared.clock
