@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve._blas import one_thread
 from protosieve.datasets import load_letters, load_mnist
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
@@ -33,6 +34,13 @@ def selector(request):
 def batch_selector(request):
     """Each batch selector's class."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def one_blas_thread():
+    """For the literal twins of small problems, which many threads only hinder."""
+    with one_thread():
+        yield
 
 
 @pytest.fixture

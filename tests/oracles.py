@@ -343,12 +343,15 @@ class Regression:
         if key not in self._known:
             X = self.rows[list(key)]
             bounds = [(None, None) if self.intercept else (0, 0), *[(None if self.signed else 0, None)] * len(key)]
-            p = np.zeros(1 + len(key))
+            p, free = np.zeros(1 + len(key)), np.array([True, *[self.signed] * len(key)])
             for _ in range(3):  # a fresh start takes L-BFGS further where it has stalled
                 p = minimize(
                     self._loss, p, args=(X,), jac=True, method="L-BFGS-B", bounds=bounds,
                     options={"maxiter": 5000, "maxfun": 20000, "ftol": 0, "gtol": 1e-12, "maxcor": 30},
                 ).x  # fmt: skip
+                slope = self._loss(p, X)[1]
+                if np.abs(np.where(free | (p > 0), slope, np.minimum(slope, 0))).max() <= 1e-10:
+                    break
             self._known[key] = p[1:], p[0], -self._loss(p, X)[0] - self.origin, self.phi(p[1:] @ X + p[0])[1]
         return self._known[key]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracles
-from protosieve import ProtoBasic
+from protosieve import ProtoBasic, ProtoDash, ProtoStream
 from protosieve.errors import InputError, ParameterError
 from protosieve.guarantees import (
     Curvature,
@@ -23,6 +23,9 @@ from protosieve.guarantees import (
     submodularity_ratio,
 )
 from protosieve.kernels import Gaussian
+from protosieve.objectives import LeastSquares, Logistic, SmoothObjective
+
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
 SLACK = 1e-9
 
@@ -59,6 +62,88 @@ class Quadratic:
         """``c`` and ``C~``, where not the objective's but the library's are on trial."""
         return curvature(self.K, min(size, len(self)))
 
+    def basic(self, m):
+        """The m largest gradients."""
+        return tuple(sorted(np.argsort(-self.gradient(()), kind="stable")[:m].tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A regression over features: the library's fits, each shown to be the best by the conditions of optimality.
+
+    ``l`` is strongly concave by its ridge, so weights whose gradient is g are within ``|g|^2 / (2 ridge)`` of the best.
+    With an intercept, which takes its best value whatever the weights, ``l`` curves as the features do around their
+    means: ``min_t sum_i h_i (v'x_i + t)^2 <= max h  min_t sum_i (v'x_i + t)^2``.
+    """
+
+    rows: np.ndarray
+    objective: SmoothObjective
+    bends: tuple[float, float]  # the second derivative of the loss of one sample lies between
+    _known: dict = field(default_factory=dict)
+    _curvatures: dict = field(default_factory=dict)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def fit(self, L):
+        if L not in self._known:
+            fit = self.objective.fitted(self.rows[list(L)], np.zeros(len(L))) if L else self.objective.empty()
+            self._prove(L, fit)
+            self._known[L] = fit
+        return self._known[L]
+
+    def _prove(self, L, fit):
+        l, w = self.objective, fit.weights
+        eta = w @ self.rows[list(L)] + fit.intercept
+        if isinstance(l, LeastSquares):
+            slope, value, nothing = l.y - eta, -((l.y - eta) ** 2) / 2, -((l.y - l.y.mean() * l.intercept) ** 2) / 2
+        else:
+            p = l.y.mean() if l.intercept else 0.5
+            slope, value = l.y - 1 / (1 + np.exp(-eta)), l.y * eta - np.logaddexp(0, eta)
+            nothing = l.y * np.log(p) + (1 - l.y) * np.log(1 - p)
+        assert fit.value == pytest.approx(value.mean() - l.ridge * w @ w / 2 - nothing.mean(), abs=1e-12)
+        g = self.rows[list(L)] @ slope / len(l.y) - l.ridge * w
+        g = g if l.signed else np.where(w > 0, g, np.maximum(g, 0))
+        assert l.signed or (w >= 0).all()
+        assert g @ g / (2 * l.ridge) <= 1e-14
+        assert abs(slope.mean()) <= 1e-9 if l.intercept else fit.intercept == 0
+
+    def value(self, L):
+        return self.fit(L).value
+
+    def gradient(self, L):
+        gradient = self.rows @ self.fit(L).slope
+        gradient[list(L)] -= self.objective.ridge * self.fit(L).weights
+        return np.abs(gradient) if self.objective.signed else np.maximum(gradient, 0)
+
+    def curvature(self, size):
+        size = min(size, len(self))
+        if size not in self._curvatures:
+            centre = self.rows.mean(axis=1, keepdims=True) if self.objective.intercept else 0.0
+            K = (self.rows - centre) @ (self.rows - centre).T / self.rows.shape[1]
+            self._curvatures[size] = curvature(K, size).between(*self.bends, self.objective.ridge)
+        return self._curvatures[size]
+
+    def basic(self, m):
+        """What the selector keeps."""
+        return tuple(sorted(ProtoBasic(m, objective=self.objective).fit(self.rows).prototype_indices_.tolist()))
+
+
+def features(seed, kind, signed):
+    """Alike or not, of different lengths and means; one of them at least helps."""
+    rng = np.random.default_rng([seed, 3])
+    n, samples = int(rng.integers(2, 13)), int(rng.integers(8, 40))
+    rows = rng.normal(size=(n, samples)) + rng.choice([0.0, 1.0]) * rng.normal(size=samples)
+    rows = rows * rng.uniform(0.5, 2, size=(n, 1)) + 0.5 * rng.normal(size=(n, 1))
+    eta = rng.normal(size=n) @ rows
+    y = eta + rng.normal(size=samples)
+    if kind is Logistic:
+        y = y > np.median(y)
+    objective = kind(y, signed=signed, ridge=float(rng.choice([0.01, 0.1, 1.0])), intercept=bool(seed % 2))
+    if rows[0] @ objective.empty().slope < 0:
+        rows[0] *= -1
+    return Features(rows, objective, (1, 1) if kind is LeastSquares else (0, 1 / 4))
+
 
 def quadratic(seed, signed):
     """Gaussian kernels with their own mean, or matrices of any signs."""
@@ -85,7 +170,14 @@ def union(*sets):
     return tuple(sorted(sum(sets, ())))
 
 
-PROBLEMS = {"non-negative": partial(quadratic, signed=False), "signed": partial(quadratic, signed=True)}
+PROBLEMS = {
+    "non-negative": partial(quadratic, signed=False),
+    "signed": partial(quadratic, signed=True),
+    "squares": partial(features, kind=LeastSquares, signed=False),
+    "squares, signed": partial(features, kind=LeastSquares, signed=True),
+    "logistic": partial(features, kind=Logistic, signed=False),
+    "logistic, signed": partial(features, kind=Logistic, signed=True),
+}
 
 
 @pytest.fixture(params=PROBLEMS, scope="module")
@@ -104,7 +196,7 @@ def at_most(smaller, larger, scale):
 
 def test_theorem_5_3_the_largest_gradients_are_worth_kappa(problems):
     for problem, m in problems:
-        chosen = tuple(sorted(np.argsort(-problem.gradient(()), kind="stable")[:m].tolist()))
+        chosen = problem.basic(m)
         best = oracles.best_subset(problem.value, len(problem), m)[1]
         at_most(basic_guarantee(problem.curvature(m)).kappa * best, problem.value(chosen), best)
 
@@ -182,6 +274,18 @@ def test_the_certificate_bounds_every_support_and_protobasic_keeps_its_guarantee
         at_most(best, result.certificate.upper_bound, best)
         at_most(basic_guarantee(curvature(K, m)).kappa * best, result.objective, best)
         at_most(result.certificate.ratio * best, result.objective, best)
+
+
+@pytest.mark.parametrize("problems", list(PROBLEMS)[2:], indirect=True, scope="module")
+def test_certificates_of_regressions_bound_every_support(problems):
+    for problem, m in problems:
+        best = oracles.best_subset(problem.value, len(problem), m)[1]
+        for selector in (ProtoBasic, ProtoStream, ProtoDash):
+            result = selector(m, objective=problem.objective).fit(problem.rows).result_
+            assert result.objective == pytest.approx(problem.value(tuple(sorted(result.indices.tolist()))), abs=1e-12)
+            at_most(result.objective, best, best)
+            at_most(best, result.certificate.upper_bound, best)
+            at_most(result.certificate.ratio * best, result.objective, best)
 
 
 # -- the constants

@@ -25,9 +25,11 @@ from protosieve import (
     criticisms,
     load,
 )
-from protosieve.errors import StateFileError
+from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.objectives import LeastSquares, Logistic, Poisson, SetFunction, SmoothObjective
 from protosieve.weights import FreeExchangeSet, Newton, free_weights
+
+pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
 KINDS = {"squares": LeastSquares, "logistic": Logistic, "poisson": Poisson}
 TWINS = {
@@ -158,6 +160,30 @@ def test_a_warm_start_ends_where_a_cold_one_does():
         cold = objective.fitted(rows[: q + 1], np.zeros(q + 1))
         np.testing.assert_allclose(fit.weights, cold.weights, atol=1e-7)
         assert fit.value == pytest.approx(cold.value, abs=1e-12)
+
+
+@each_kind
+@each_sign
+def test_an_intercept_makes_the_means_of_features_matter_not_at_all(kind, signed):
+    rows, y = make_regression(kind, 4, 20, 50)
+    for selector in (ProtoBasic, ProtoStream, Streak, ProtoDash):
+        far, near = (
+            selector(4, objective=KINDS[kind](y, signed=signed)).fit(rows + offset).result_ for offset in (1e6, 0.0)
+        )
+        assert far.indices.tolist() == near.indices.tolist()
+        np.testing.assert_allclose(far.weights, near.weights, rtol=1e-5)
+        assert far.objective == pytest.approx(near.objective, rel=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::protosieve.errors.ProtosieveWarning")
+@each_sign
+@pytest.mark.parametrize("n_samples", [10, 30, 60])
+def test_classes_that_can_be_told_apart_leave_nothing(n_samples, signed):
+    rows, y = make_regression("logistic", n_samples, 120, n_samples)
+    for selector in (ProtoBasic, ProtoStream, ProtoDash):
+        result = selector(40, objective=Logistic(y, signed=signed)).fit(rows).result_
+        assert result.residual < 1e-6
+        assert np.isfinite(result.weights).all()
 
 
 # -- selectors
@@ -467,6 +493,9 @@ def test_input_errors_name_the_remedy():
         (lambda: LeastSquares([]), "one number per sample"),
         (lambda: LeastSquares(["a", "b"]), "must be numbers"),
         (lambda: LeastSquares([1, 2], ridge=-1), "ridge must be a number of at least 0, got -1"),
+        (lambda: LeastSquares([1, 2], signed="no"), "signed must be True or False, got 'no'"),
+        (lambda: Logistic([0, 1], intercept=None), "intercept must be True or False, got None"),
+        (lambda: Logistic([0, 1, "b", None]), "labels of one kind"),
         (lambda: SetFunction(3), "function must be callable"),
     ],
 )
@@ -540,6 +569,15 @@ def test_free_exchanges_are_exact(seed, m, n, copies):
             np.testing.assert_allclose(chosen.w[chosen.slots], weights, rtol=1e-5, atol=1e-7)
         assert chosen.value >= value - 1e-9 * (1 + value)
         value = chosen.value
+
+
+def test_a_warning_about_features_does_not_speak_of_kernels():
+    rows = np.random.default_rng(0).normal(size=(400, 300))
+    y = rows[0] + 0.1 * np.random.default_rng(1).normal(size=300)
+    with pytest.warns(ProtosieveWarning, match=r"kept \d+ of n_prototypes=30.*ProtoBasic always keeps as many"):
+        kept = ProtoStream(30, objective=LeastSquares(y)).fit(rows).result_
+    assert len(kept) < 15
+    assert len(ProtoBasic(30, objective=LeastSquares(y)).fit(rows).result_) == 30
 
 
 @pytest.mark.filterwarnings("ignore::protosieve.errors.ProtosieveWarning")

@@ -65,6 +65,10 @@ class Objective(ABC):
 
     explains: ClassVar[str] = "the bound"  # in messages: what its bound is the whole of
 
+    keeps_more: ClassVar[str] = (  # in messages: the remedy where far fewer rows were kept than asked for
+        "ProtoBasic always keeps as many; ProtoDash, where there are gradients, while any row helps"
+    )
+
     signed: bool  # whether weights may be negative
     kernel: Kernel | None  # by which rows are compared, if they are
 

@@ -94,6 +94,9 @@ class FeatureObjective(FittedObjective):
             raise ParameterError(f"{name}: y[{wrong[0]}] is {y[wrong[0]]}; leave such samples out")
         if not (isinstance(self.ridge, numbers.Real) and 0 <= float(self.ridge) < np.inf):
             raise ParameterError(f"{name}: ridge must be a number of at least 0, got {self.ridge!r}")
+        for word in ("signed", "intercept"):
+            if not isinstance(getattr(self, word), (bool, np.bool_)):
+                raise ParameterError(f"{name}: {word} must be True or False, got {getattr(self, word)!r}")
         object.__setattr__(self, "y", y)
         y.flags.writeable = False
 
@@ -148,13 +151,22 @@ class FeatureObjective(FittedObjective):
         return self._fit(np.vstack([members, row]), np.append(fit.weights, 0.0), fit.intercept)
 
     def fitted(self, rows: Array, start: Float64) -> Fit:
-        return self._fit(rows, start, self.empty().intercept)
+        """From ``start``, unless that is worse than nothing; the intercept that belongs to it is a guess."""
+        rows = np.asarray(rows, np.float64)
+        intercept = self.empty().intercept - float(start @ rows.mean(axis=1)) if self.intercept else 0.0
+        if self._worth(rows, start, intercept) >= 0:
+            return self._fit(rows, start, intercept)
+        return self._fit(rows, np.zeros(len(rows)), self.empty().intercept)
+
+    def _worth(self, rows: Array, weights: Float64, intercept: float) -> float:
+        with np.errstate(over="ignore"):  # a guess may be far off
+            value = self.value(weights @ rows + intercept)
+        return value - 0.5 * self.ridge * float(weights @ weights) - self._origin.value
 
     def _fit(self, rows: Array, start: Float64, intercept: float) -> Fit:
         weights, intercept = self.maximise(np.asarray(rows, np.float64), start, intercept)
-        predictor = weights @ rows + intercept
-        value = self.value(predictor) - 0.5 * self.ridge * float(weights @ weights) - self._origin.value
-        return Fit(weights, value, float(intercept), self.gradient(predictor))
+        slope = self.gradient(weights @ rows + intercept)
+        return Fit(weights, self._worth(rows, weights, intercept), float(intercept), slope)
 
     def singles(self, block: Block) -> Float64:
         """A fit per row."""
@@ -200,7 +212,10 @@ class SmoothObjective(FeatureObjective):
 def two_classes(y: Any) -> Float64:
     """Labels of two classes as 0 and 1, the larger as 1."""
     labels = np.asarray(y)
-    classes = np.unique(labels)
+    try:
+        classes = np.unique(labels)
+    except TypeError as error:
+        raise ParameterError("Logistic: y must be labels of one kind, all numbers or all strings") from error
     if labels.ndim != 1 or len(classes) != 2:
         raise ParameterError(
             f"Logistic: y must be the labels of two classes, one per sample; got shape {labels.shape} with "

@@ -58,7 +58,7 @@ class LeastSquares(SmoothObjective):
     def singles(self, block: Block) -> Float64:
         """The root of ``mu^2 / (2 k)``, k the squared length that the intercept leaves; O(B n)."""
         n = len(self.y)
-        k = block.diagonal / n + self.ridge - (block.rows.mean(axis=1) ** 2 if self.intercept else 0.0)
+        k = (block.rows.var(axis=1) if self.intercept else block.diagonal / n) + self.ridge
         helps = (block.pull > 0) & (k > 0)
         return np.where(helps, block.pull / np.sqrt(2 * np.where(helps, k, 1.0)), 0.0)
 
@@ -132,7 +132,9 @@ class Logistic(SmoothObjective):
         super().__post_init__()
 
     def value(self, predictor: Float64) -> float:
-        return float((self.y * predictor - np.logaddexp(0.0, predictor)).mean())
+        # log(1 + exp eta) = max(eta, 0) + log(1 + exp -|eta|)
+        left = np.maximum(predictor, 0.0) + np.log1p(np.exp(-np.abs(predictor)))
+        return float((self.y * predictor - left).mean())
 
     def gradient(self, predictor: Float64) -> Float64:
         return np.asarray((self.y - expit(predictor)) / len(self.y))

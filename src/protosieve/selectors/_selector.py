@@ -186,7 +186,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 stacklevel=5,
             )
         if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
-            why = f"no other of {n_seen} rows adds enough to what these say. {self._keeps_more}"
+            remedy = self._keeps_more if self.objective is None else self.objective.keeps_more
+            why = f"no other of {n_seen} rows adds enough to what these say. {remedy}"
             if certificate.residual <= _NOTHING_LEFT:
                 why = "these say all there is to say of the target"
             warnings.warn(

@@ -5,8 +5,9 @@
 With ``r = phi'`` and ``h = -phi''`` at the present predictor, the gradient is ``g = A r - ridge w`` and the curvature
 ``H = A diag(h) A' + ridge I``. Near the present point ``l`` is the quadratic ``(H w + g)'v - v'H v / 2`` of the weights
 v to come, whose best non-negative ones are those of the one solver there is, `NonNegativeQP`. The intercept is taken
-out beforehand: at its best for given weights, what is left of g and H is ``g - a s / c`` and ``H - a a' / c``, with
-``s = sum r``, ``c = sum h`` and ``a = A h``.
+out beforehand: at its best for given weights, what is left of g and H is that of the rows ``A - a 1'`` around their
+means ``a = A h / c`` under h, with ``c = sum h``; so the difference is taken before products are, and large means
+cost no digits. For the same reason all is done with rows of mean zero, and the intercept that belongs to them.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _TOLERANCE = 1e-11  # of |x_i| |phi'(0)|, which bounds the gradient of member i 
 _STEPS, _HALVINGS = 200, 60
 _ENOUGH = 1e-4  # the share of the rise the gradient promises that a step must bring
 _NOISE = float(np.finfo(np.float64).eps)
+_CONSTANT = 64 * _NOISE  # a row whose differences are this share of it has none
 _UNSEEN = 1e4 * _NOISE  # a rise by this share of the value is lost in its rounding
 
 
@@ -78,6 +80,13 @@ class Newton:
 
     def maximise(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
         """From feasible weights to the best."""
+        if not self.intercept:
+            return self._from(curve, rows, weights, intercept)
+        rows, means = _centred(rows)
+        point = self._from(curve, rows, weights, intercept + float(weights @ means))
+        return point._replace(intercept=point.intercept - float(point.weights @ means))
+
+    def _from(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
         point, scale = self._at(curve, rows, weights, intercept), _Scale.of(curve, rows)
         for _ in range(_STEPS):
             g, s = self._gradient(curve, rows, point)
@@ -112,15 +121,15 @@ class Newton:
     def _step(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
         """To the best of the quadratic, or as far towards it as pays; ``None`` if no way pays."""
         h = curve.curvature(point.predictor)
-        bent = rows * h
-        H = bent @ rows.T
+        c, a = float(h.sum()), np.zeros(len(rows))
+        free = self.intercept and c > 0
+        if free:
+            a = rows @ h / c
+        around = rows - a[:, None] if free else rows
+        H = (around * h) @ around.T
         H[np.diag_indices_from(H)] += self.ridge
-        c, a = float(h.sum()), bent.sum(axis=1)
-        if self.intercept and c > 0:
-            target = self._model(H - np.multiply.outer(a, a / c), g - a * (s / c), point.weights)
-            own = (s - float(a @ (target - point.weights))) / c
-        else:
-            target, own = self._model(H, g, point.weights), 0.0
+        target = self._model(H, g - a * s, point.weights)
+        own = s / c - float(a @ (target - point.weights)) if free else 0.0
         along = target - point.weights
         promised = float(g @ along) + s * own
         if promised <= 0:
@@ -148,3 +157,12 @@ class Newton:
             root, _ = definite_cholesky(np.tril(H), 1e-13)
             return np.asarray(w + cho_solve((root, True), g))
         return NonNegativeQP.from_gram(H, H @ w + g, w, _NOISE).weights
+
+
+def _centred(rows: Float64) -> tuple[Float64, Float64]:
+    """Rows less their means, and these; of a constant nothing is left, rounding neither."""
+    means = rows.mean(axis=1)
+    centred = rows - means[:, None]
+    left, whole = np.linalg.norm(centred, axis=1), np.linalg.norm(rows, axis=1)
+    centred[left <= _CONSTANT * whole] = 0.0
+    return centred, means
