@@ -10,6 +10,7 @@ try:
     from experiments._progress import reporting
     from experiments._scale import FULL, SMOKE
     from experiments._task import Results, Store, Task
+    from experiments._workers import together
     from experiments.measures._data import dataset
     from experiments.pages import PAGES
     from protosieve.errors import ProtosieveError
@@ -76,12 +77,17 @@ def parse() -> argparse.Namespace:
 
 
 def run(tasks: list[Task], store: Store, *, quiet: bool = False) -> Results:
-    """The results of different tasks, told of on the way."""
+    """The results of different tasks, told of on the way: first those that need not be alone, beside each other."""
+    beside = [task for task in tasks if not (task.alone or store.knows(task))]
     results = {}
     with reporting(len(tasks), quiet=quiet) as report:
+        for task, result in together(beside, store):
+            report(task, known=False)
+            results[task] = result
         for task in tasks:
-            report(task, known=store.knows(task))
-            results[task] = store.result(task)
+            if task not in results:
+                report(task, known=store.knows(task))
+                results[task] = store.result(task)
     return results
 
 

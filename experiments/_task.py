@@ -22,10 +22,14 @@ Result = Mapping[str, Any]  # numbers, texts and lists of them: what JSON can ho
 
 @dataclass(frozen=True)
 class Task:
-    """A function of `measures/` and its arguments, all of them hashable and with a `repr` that tells them apart."""
+    """A function of `measures/` and its arguments, all of them hashable and with a `repr` that tells them apart.
+
+    Tasks that are timed run ``alone``, others beside each other.
+    """
 
     function: Callable[..., Result]
     arguments: tuple[Any, ...]
+    alone: bool = False
 
     def __str__(self) -> str:
         return f"{self.function.__name__} {', '.join(map(str, self.arguments))}"

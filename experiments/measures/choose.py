@@ -35,7 +35,7 @@ METHODS: dict[str, Callable] = {
 
 def chosen(data: Data, method: str, m: int) -> Task:
     """The task of `choose`."""
-    return Task(choose, (data, method, m))
+    return Task(choose, (data, method, m), alone=True)
 
 
 def drawn(data: Data, m: int, seed: int) -> Task:

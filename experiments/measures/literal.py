@@ -10,7 +10,7 @@ __all__ = ["against_literal", "transcribed"]
 
 def transcribed(method: str, m: int, rows: int) -> Task:
     """The task of `against_literal`."""
-    return Task(against_literal, (method, m, rows))
+    return Task(against_literal, (method, m, rows), alone=True)
 
 
 def against_literal(method: str, m: int, rows: int) -> Result:

@@ -23,7 +23,7 @@ COLUMNS, M, _CHUNK = 64, 100, 10_000
 
 def scaled(method: str, rows: int) -> Task:
     """The task of `scale_up`."""
-    return Task(scale_up, (method, rows))
+    return Task(scale_up, (method, rows), alone=True)
 
 
 def scale_up(method: str, rows: int) -> Result:
