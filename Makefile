@@ -26,7 +26,7 @@ contracts: $(VENV)/.ready
 	$(VENV)/bin/lint-imports
 
 unit: $(VENV)/.ready
-	$(RUN) -m pytest -n auto
+	$(RUN) -m pytest -n auto --dist loadgroup
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks

@@ -11,13 +11,13 @@ import platform
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import scipy
 
 import protosieve
-from benchmarks._measure import clocked_mean, paper_data, peak_mb, resident_mb, thresholds
+from benchmarks._literal import literal
+from benchmarks._measure import clocked_mean, forget_peak, paper_data, peak_mb, resident_mb, thresholds
 from protosieve import ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
@@ -37,6 +37,7 @@ def build(name: str, m: int) -> protosieve.ProtoBasic:
 def measure(name: str, data: str, repeats: int) -> dict[str, object]:
     """One selector on one data set."""
     X = paper_data(data)
+    forget_peak()
     before = resident_mb()
     runs = []
     for _ in range(repeats):
@@ -74,30 +75,6 @@ def plain_mean_pass(X: np.ndarray) -> float:
         return time.perf_counter() - start
 
 
-def literal(name: str, m: int, n: int) -> dict[str, object]:
-    """A selector against the transcription of its pseudo-code, which is given the dense Gram matrix for nothing."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    import oracles
-
-    X = paper_data("letters", np.float64)[:n]
-    K = oracles.gaussian(X, X, 5.0)
-    mu = K.mean(axis=1)
-    options = () if name in WITHOUT_EPSILON else (0.4,)
-    with one_thread():
-        start = time.perf_counter()
-        run = getattr(oracles, name.lower())(K, mu, m, *options)
-        slow = time.perf_counter() - start
-    runs = []
-    for _ in range(3):
-        with clocked_mean() as spent:
-            selector = build(name, m)
-            start = time.perf_counter()
-            selector.fit(X)
-            runs.append(time.perf_counter() - start - sum(spent))
-    same = sorted(selector.prototype_indices_.tolist()) == run.chosen
-    return {"literal s": slow, "selector s": min(runs), "speed-up": slow / min(runs), "same rows": same}
-
-
 def in_its_own_process(*words: object) -> dict[str, object]:
     """Run one measurement of this module in a new process."""
     command = [sys.executable, "-m", "benchmarks", "--one", *map(str, words)]
@@ -128,7 +105,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         kind, name, *rest = options.one
-        print(json.dumps(measure(name, rest[0], int(rest[1])) if kind == "fit" else literal(name, *map(int, rest))))
+        one = (
+            measure(name, rest[0], int(rest[1])) if kind == "fit" else literal(build(name, int(rest[0])), int(rest[1]))
+        )
+        print(json.dumps(one))
         return
     print(
         f"protosieve {protosieve.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, {platform.machine()}"

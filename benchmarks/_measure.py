@@ -1,37 +1,36 @@
 """Clocks and gauges shared by the benchmarks."""
 
-import os
 import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 
 from protosieve import _threads
+from protosieve.datasets import Dataset, load_letters, load_mnist
+from protosieve.errors import ProtosieveError
 from protosieve.means import FixedMean
 
 
 def paper_data(name: str, dtype: type = np.float32) -> np.ndarray:
     """The base rows of the paper's experiments: ``mnist`` (pixels in [0, 1]) or ``letters``."""
-    folder = Path(os.environ.get("PROTOSIEVE_DATA", ""))
-    if not (folder / f"{name}.npz").exists():
-        sys.exit(
-            f"{name}.npz not found: set PROTOSIEVE_DATA to a folder with mnist.npz and letters.npz (docs/benchmarks.md)"
-        )
-    with np.load(folder / f"{name}.npz") as data:
-        if name == "mnist":
-            return data["x_test"].reshape(10000, -1).astype(dtype) / dtype(255)
-        return data["X"][:16000].astype(dtype)
+    return _paper(name, dtype).base
 
 
 def paper_labels(name: str) -> np.ndarray:
     """What the base rows are: digits or letters."""
-    with np.load(Path(os.environ["PROTOSIEVE_DATA"]) / f"{name}.npz") as data:
-        return data["y_test"] if name == "mnist" else data["y"][:16000]
+    return _paper(name, np.float32).base_labels
+
+
+def _paper(name: str, dtype: type) -> Dataset:
+    try:
+        return {"letters": load_letters, "mnist": load_mnist}[name](dtype=dtype)
+    except ProtosieveError as error:
+        sys.exit(str(error))
 
 
 def mixture(rows: int, columns: int, chunks: int = 1) -> Iterator[np.ndarray]:
@@ -58,6 +57,12 @@ def peak_mb() -> float:
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1e3
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew, where the system can: what was loaded and dropped before is not of the measurement."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 @contextmanager

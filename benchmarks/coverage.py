@@ -16,7 +16,7 @@ from protosieve.means import CompressedMean, Mean, ReservoirMean
 
 _ROWS, _KEPT = 2000, 40
 _LEVELS = (0.5, 0.95)
-_MEANS = (ReservoirMean(200), CompressedMean(800, points=150))
+_MEANS = (ReservoirMean(200), CompressedMean(400, points=60))
 
 
 def coverage(mean: Mean, width: float, repeats: int) -> tuple[list[float], float]:

@@ -1,59 +1,93 @@
-"""``make paper``: run the paper's experiments and write their pages."""
+"""Run the paper's experiments and write their tables and figures, the printed ones beside them."""
 
 import argparse
+import sys
+import time
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from experiments._page import Page
-from experiments._scale import FULL, SMOKE
-from experiments._task import Results, Store, Task
-from experiments.pages import PAGES
+try:
+    from experiments._index import write_index
+    from experiments._progress import reporting
+    from experiments._scale import FULL, SMOKE
+    from experiments._task import Results, Store, Task
+    from experiments.measures._data import dataset
+    from experiments.pages import PAGES
+    from protosieve.errors import ProtosieveError
+except ModuleNotFoundError as missing:
+    sys.exit(f"{missing.name} is not installed: run `make paper`, or `pip install --group dev -e '.[cli]'` first")
 
 ROOT = Path(__file__).parents[1]
+NAMES = [module.__name__.rpartition(".")[2] for module in PAGES]
+EXAMPLES = f"""pages: {", ".join(NAMES)}
+
+examples:
+  python -m experiments                          everything, into docs/paper; minutes on two cores, seconds when known
+  python -m experiments table_1                  one page of it
+  python -m experiments --smoke --out /tmp/try   a few rows only, to see that it runs
+
+The data are looked for in the folder that PROTOSIEVE_DATA names. Results wait in --cache until the code changes: a run
+that was stopped goes on where it was."""
 
 
 def main() -> None:
     """Run the tasks of all pages, or of those named, and write the pages."""
-    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    names = [module.__name__.rpartition(".")[2] for module in PAGES]
-    parser.add_argument("pages", nargs="*", metavar="page", help=f"of {', '.join(names)}; by default all")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "paper", help="where pages go (docs/paper)")
-    parser.add_argument(
-        "--cache", type=Path, default=ROOT / ".paper", help="where results wait for the next run (.paper)"
-    )
-    parser.add_argument("--smoke", action="store_true", help="a few rows only, to see that it runs")
-    options = parser.parse_args()
-    if unknown := set(options.pages) - set(names):
-        parser.error(f"no page is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
-    wanted = [module for module, name in zip(PAGES, names, strict=True) if name in (options.pages or names)]
+    options = parse()
     scale = SMOKE if options.smoke else FULL
-    results = run([task for module in wanted for task in module.tasks(scale)], Store(options.cache))
+    wanted = [module for module, name in zip(PAGES, NAMES, strict=True) if name in (options.pages or NAMES)]
+    store, start = Store(options.cache, fresh=options.fresh), time.perf_counter()
+    tasks = list(dict.fromkeys(task for module in wanted for task in module.tasks(scale)))
+    missing = [task for task in tasks if not store.knows(task)]
+    if missing:
+        for data in scale.both:
+            dataset(data)  # what is not there is missed now, not after minutes
+    results = run(tasks, store, quiet=options.quiet)
     pages = [module.page(results, scale) for module in wanted]
     for page in pages:
         page.write(options.out)
     if len(wanted) == len(PAGES):
-        write_index(pages, options.out)
+        write_index(pages, scale, options.out)
+    if not options.quiet:
+        spent = time.perf_counter() - start
+        print(
+            f"{len(tasks)} results, {len(missing)} of them new, in {spent:.0f} s; {len(pages)} pages in {options.out}"
+        )
 
 
-def run(tasks: list[Task], store: Store) -> Results:
-    """All results, with a bar."""
-    once, results = list(dict.fromkeys(tasks)), {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns) as bar:
-        line = bar.add_task("", total=len(once))
-        for task in once:
-            bar.update(line, description=str(task))
+def parse() -> argparse.Namespace:
+    """The options, checked."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("pages", nargs="*", metavar="page", help="which pages; by default all, and their index")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "paper", help="where pages go (docs/paper)")
+    parser.add_argument("--cache", type=Path, default=ROOT / ".paper", help="where results are kept (.paper)")
+    parser.add_argument("--fresh", action="store_true", help="compute all results anew, whatever is kept")
+    parser.add_argument("--smoke", action="store_true", help="a few rows only, to see that it runs")
+    parser.add_argument("--quiet", action="store_true", help="say nothing unless it fails")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.pages) - set(NAMES)):
+        parser.error(f"no page is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    return options
+
+
+def run(tasks: list[Task], store: Store, *, quiet: bool = False) -> Results:
+    """The results of different tasks, told of on the way."""
+    results = {}
+    with reporting(len(tasks), quiet=quiet) as report:
+        for task in tasks:
+            report(task, known=store.knows(task))
             results[task] = store.result(task)
-            bar.advance(line)
     return results
 
 
-def write_index(pages: list[Page], folder: Path) -> None:
-    """The page that leads to the others."""
-    lines = [f"- [{page.title}]({page.name}.md): {page.summary}" for page in pages]
-    (folder / "README.md").write_text("\n".join(["# The paper, reproduced", "", *lines]) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ProtosieveError as error:
+        sys.exit(f"{error}")
+    except KeyboardInterrupt:
+        print("\nStopped. What was done is kept: the same command goes on from there.", file=sys.stderr)
+        sys.exit(130)

@@ -1,6 +1,8 @@
 """A page of `docs/paper/`: Markdown, with its tables also as CSV and its figures as SVG."""
 
 import csv
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-__all__ = ["Page", "Table", "figure"]
+__all__ = ["Claim", "Page", "Table", "figure"]
 
 # The same figure is the same file: no date, no random identifiers.
 _SVG = {"svg.hashsalt": "protosieve", "svg.fonttype": "none", "font.family": "sans-serif"}
@@ -23,17 +25,28 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     def to_markdown(self) -> str:
-        lines = [
-            self.columns,
-            ["---", *["---:"] * (len(self.columns) - 1)],
-            *([_spelt(v) for v in r] for r in self.rows),
-        ]
+        sides = ["---:" if _is_numeric([row[i] for row in self.rows]) else "---" for i in range(len(self.columns))]
+        first, *rest = ([_spelt(value) for value in row] for row in [self.columns, *self.rows])
+        lines = [first, sides, *rest]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def write(self, path: Path) -> None:
         """As CSV, all digits."""
         with path.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([self.columns, *self.rows])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper, or its readers, say; whether it holds here; and the numbers that show it."""
+
+    text: str
+    holds: bool | str  # or in a word how far: "mostly", "not tested"
+    seen: str
+
+    @property
+    def verdict(self) -> str:
+        return {True: "holds", False: "does not hold"}.get(self.holds, self.holds)
 
 
 @dataclass
@@ -43,6 +56,7 @@ class Page:
     name: str
     title: str
     summary: str  # a sentence for the index
+    claims: list[Claim] = field(default_factory=list)
     _body: list[str] = field(default_factory=list)
     _tables: dict[str, Table] = field(default_factory=dict)
     _figures: dict[str, Figure] = field(default_factory=dict)
@@ -50,6 +64,12 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Markdown, a paragraph or several."""
         self._body.append(paragraph.strip())
+
+    def claim(self, text: str, *, holds: bool | str, seen: str) -> None:
+        """A claim and what became of it, here and in the index. ``seen`` states numbers from the results."""
+        made = Claim(text, holds, seen)
+        self.claims.append(made)
+        self._body.append(f"> *{text}*: **{made.verdict}**. {seen}")
 
     def table(self, name: str, table: Table, *, shown: bool = True) -> None:
         """A table, in the page unless it is too long to read, and as ``name.csv`` beside it."""
@@ -68,7 +88,7 @@ class Page:
             table.write(folder / f"{name}.csv")
         with matplotlib.rc_context(_SVG):
             for name, drawn in self._figures.items():
-                drawn.savefig(folder / f"{name}.svg", metadata={"Date": None})
+                (folder / f"{name}.svg").write_text(_svg(drawn))
         (folder / f"{self.name}.md").write_text("\n\n".join([f"# {self.title}", *self._body]) + "\n")
 
 
@@ -78,7 +98,19 @@ def figure(columns: int = 1, rows: int = 1, *, width: float = 4.2, height: float
     return drawn, drawn.subplots(rows, columns, squeeze=False)
 
 
+def _svg(drawn: Figure) -> str:
+    """As text, without a date and without what nobody sees: indents, and digits beyond a hundredth of a point."""
+    file = io.StringIO()
+    drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r"\n +", "\n", re.sub(r"(\d\.\d\d)\d+", r"\1", file.getvalue()))
+
+
+def _is_numeric(values: Sequence[Any]) -> bool:
+    """Whether to align to the right."""
+    return all(isinstance(value, int | float) or value == "" for value in values)
+
+
 def _spelt(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")

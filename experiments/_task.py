@@ -8,7 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+import sklearn
+
 import protosieve
+from protosieve._atomic import replacing
 
 __all__ = ["Result", "Results", "Store", "Task"]
 
@@ -35,29 +40,47 @@ Results = Mapping[Task, Result]
 
 
 class Store:
-    """Results by task, one JSON file each."""
+    """Results by task, one JSON file each, written whole or not at all. ``fresh`` ignores those of other runs."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self._folder, self._fresh = folder, fresh
         folder.mkdir(parents=True, exist_ok=True)
+
+    def knows(self, task: Task) -> bool:
+        """Whether `result` need not compute."""
+        return self._read(task) is not None
 
     def result(self, task: Task) -> Result:
         """Read where it is known, else computed and kept."""
-        path = self._folder / f"{task.key()}.json"
-        if not path.exists():
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps({"task": str(task), "result": task.function(*task.arguments)}))
-            part.replace(path)
-        return json.loads(path.read_text())["result"]
+        known = self._read(task)
+        if known is None:
+            text = json.dumps({"task": str(task), "result": task.function(*task.arguments)})
+            with replacing(self._path(task)) as file:
+                file.write(text.encode())
+            known = json.loads(text)["result"]  # as the next run will read it: lists, no tuples
+        return known
+
+    def _read(self, task: Task) -> Result | None:
+        """None where there is nothing, or a file that does not hold a result: it is written again."""
+        if self._fresh:
+            return None
+        try:
+            return json.loads(self._path(task).read_text())["result"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _path(self, task: Task) -> Path:
+        return self._folder / f"{task.key()}.json"
 
 
 @cache
 def _code() -> str:
-    """A digest of the package and of the measures: their results are only as old as the code."""
+    """A digest of the code that measures run, and of the libraries under it: results are only as old as these."""
     package, here = Path(protosieve.__file__).parent, Path(__file__).parent
-    files = sorted(
-        path for room in ("datasets", "kernels", "means", "objectives", "selectors", "weights")
-        for path in (package / room).rglob("*.py")
-    )  # fmt: skip
-    files += sorted(package.glob("*.py")) + sorted((here / "measures").glob("*.py"))
-    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=16).hexdigest()
+    rooms = ("datasets", "kernels", "means", "objectives", "selectors", "weights")
+    files = [path for room in rooms for path in (package / room).rglob("*.py")]
+    files += [*package.glob("*.py"), *(here / "measures").glob("*.py")]
+    files += [here.parent / name for name in ("benchmarks/_literal.py", "benchmarks/_measure.py", "tests/oracles.py")]
+    texts = [path.read_bytes() for path in sorted(files)]
+    versions = [f"{module.__name__} {module.__version__}".encode() for module in (np, scipy, sklearn)]
+    return hashlib.blake2b(b"\0".join(texts + versions), digest_size=16).hexdigest()

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
+from protosieve.datasets import load_letters, load_mnist
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,24 +50,35 @@ def X():
     return rng.normal(scale=3, size=(3, 4))[rng.integers(3, size=300)] + rng.normal(size=(300, 4))
 
 
+def paper_folder():
+    """The folder with ``mnist.npz`` and ``letters.npz``, named by PROTOSIEVE_DATA, or None."""
+    folder = Path(os.environ.get("PROTOSIEVE_DATA") or "nowhere")
+    return folder if all((folder / f"{name}.npz").exists() for name in ("letters", "mnist")) else None
+
+
+NO_DATA = "PROTOSIEVE_DATA does not name a folder with the paper's data"
+
+
 @pytest.fixture(scope="session")
 def paper_data():
     """The folder with ``mnist.npz`` and ``letters.npz``, named by PROTOSIEVE_DATA."""
-    folder = os.environ.get("PROTOSIEVE_DATA")
-    if not folder or not (Path(folder) / "letters.npz").exists():
-        pytest.skip("PROTOSIEVE_DATA does not name a folder with the paper's data")
-    return Path(folder)
+    return paper_folder() or pytest.skip(NO_DATA)
+
+
+def pytest_collection_modifyitems(items):
+    """Examples of `protosieve.datasets` download nothing: they run where the data is."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and "datasets" in item.nodeid and not paper_folder():
+            item.add_marker(pytest.mark.skip(reason=NO_DATA))
 
 
 @pytest.fixture(scope="session")
 def letters(paper_data):
     """The 16,000 base rows of Letters."""
-    with np.load(paper_data / "letters.npz") as data:
-        return data["X"][:16000].astype(np.float32)
+    return load_letters(paper_data).base
 
 
 @pytest.fixture(scope="session")
 def mnist(paper_data):
     """The 10,000 test images of MNIST, pixels in [0, 1]."""
-    with np.load(paper_data / "mnist.npz") as data:
-        return data["x_test"].reshape(10000, -1).astype(np.float32) / 255
+    return load_mnist(paper_data).base

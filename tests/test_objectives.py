@@ -21,6 +21,7 @@ from protosieve import (
     ProtoStream,
     ProtoSwap,
     Streak,
+    compare,
     criticisms,
     load,
 )
@@ -388,6 +389,20 @@ def test_a_set_function_must_be_finite_and_not_negative(wrong):
     rows = np.arange(10.0)[:, None]
     with pytest.raises(InputError, match=r"row 7 is worth (-1.0|nan|inf)"):
         selector.fit(rows)
+
+
+def test_values_of_sets_are_those_of_their_best_weights():
+    rows, y = make_regression("logistic", 3, 5, 40)
+    f = Logistic(y).values(rows)
+    twin = oracles.Regression(rows, y, "logistic", signed=False, ridge=0.0, intercept=True)
+    assert f(()) == 0.0
+    assert f((3, 1)) == f([1, 3]) == pytest.approx(twin.value([1, 3]), abs=1e-9)
+
+
+def test_methods_with_another_objective_are_not_compared():
+    rows, y = make_regression("squares", 3)
+    with pytest.raises(ParameterError, match=r"methods\[1\] chooses by LeastSquares"):
+        compare(rows, 3, ["swap", ProtoSwap(3, objective=LeastSquares(y))])
 
 
 def test_a_set_function_cannot_be_saved(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from protosieve import ProtoDash, ProtoSwap
 from protosieve._blas import one_thread
+from protosieve.datasets import load_letters
 from protosieve.kernels import Gaussian
 from protosieve.means import FixedMean, ReservoirMean
 
@@ -18,8 +19,7 @@ def similarity(rows):
 
 
 def labels(folder):
-    with np.load(folder / "letters.npz") as data:
-        return data["y"][:16000]
+    return load_letters(folder).base_labels
 
 
 def residual(rows, m, **options):

@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import BATCH_SELECTORS, SELECTORS
-from protosieve.kernels import Gaussian
+from protosieve import ProtoBasic
+from protosieve.kernels import Gaussian, Laplacian
 
 # Checks of scikit-learn that a selector does not pass, each with the reason. There are none.
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -40,6 +43,15 @@ def test_in_a_pipeline_similarities_are_features(selector, X):
     labels = (X[:, 0] > 0).astype(int)
     pipeline = make_pipeline(StandardScaler(), selector(20, random_state=0), KNeighborsClassifier(3))
     assert pipeline.fit(X, labels).score(X, labels) > 0.8
+
+
+@pytest.mark.parametrize(("kernel", "metric"), [(Gaussian(0.05), "euclidean"), (Laplacian(0.02), "cityblock")])
+def test_the_nearest_is_found_where_all_similarities_are_zero(kernel, metric):
+    X = load_iris().data.astype(np.float32)
+    fitted = ProtoBasic(10, kernel=kernel).fit(X)
+    distances = cdist(X.astype(np.float64), fitted.prototypes_.astype(np.float64), metric)
+    chosen = distances[np.arange(len(X)), fitted.predict(X)]
+    np.testing.assert_allclose(chosen, distances.min(axis=1), rtol=1e-3, atol=1e-3)
 
 
 def test_transform_is_the_kernel_and_predict_the_nearest(selector, X):

@@ -12,19 +12,21 @@ SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "OutputError", "ParameterError",
         "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes",
-        "SieveStreaming", "StateFileError", "Streak", "Trace", "compare", "criticisms", "load", "select",
+        "SieveStreaming", "StateFileError", "Streak", "Trace", "WidthChoice", "choose_width", "compare", "criticisms",
+        "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.guarantees": [
         "Curvature", "Guarantee", "Ratios", "basic_guarantee", "curvature", "curvature_bounds", "curvature_on",
         "ratio_bounds", "ratio_range", "singleton_guarantee", "submodularity_ratio",
     ],
+    "protosieve.datasets": ["Dataset", "load_letters", "load_mnist"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
-        "Sampled", "SamplingError", "sampling_error",
+        "Sampled", "SamplingError", "SettledMean", "sampling_error",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",

@@ -1,6 +1,7 @@
 """What rows are worth: one measure for every method, whatever it chose by."""
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,11 +10,18 @@ from protosieve.kernels import Gaussian, Kernel
 from protosieve.means import FixedMean
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["KERNEL", "Judge"]
+__all__ = ["KERNEL", "Judge", "Score"]
 
-KERNEL = Gaussian(
-    width=5.0
-)  # of all experiments of the paper, on pixels in [0, 1] and on the raw attributes of letters
+KERNEL = Gaussian(width=5.0)  # of all experiments of the paper, on pixels in [0, 1] and on letters' raw attributes
+
+
+class Score(NamedTuple):
+    """``l`` at a method's own weights and at the best ones, and what is left of the squared MMD at either."""
+
+    own_objective: float
+    own_residual: float
+    objective: float
+    residual: float
 
 
 class Judge:
@@ -28,6 +36,15 @@ class Judge:
         """``|mu|^2 / 2``, which no selection exceeds."""
         with one_thread():
             return self._mean.squared_norm(512) / 2
+
+    def score(self, rows: np.ndarray, weights: np.ndarray) -> Score:
+        """Of rows, at these weights and at the best; one pass over the target."""
+        with one_thread():
+            gram, mu = self._quadratic(rows)
+            best = NonNegativeQP.from_gram(gram, mu).weights
+        values = [float(w @ mu - w @ gram @ w / 2) for w in (weights, best)]
+        own, most = ((value, 1 - value / self.upper_bound) for value in values)
+        return Score(*own, *most)
 
     def best_weights(self, rows: np.ndarray) -> np.ndarray:
         """The best non-negative weights on these rows."""

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protosieve._choose_width import WidthChoice, choose_width
     from protosieve._compare import Comparison, compare
     from protosieve._criticisms import Criticisms, criticisms
     from protosieve._prototypes import Certificate, Prototypes, Trace
@@ -58,6 +59,8 @@ __all__ = [
     "StateFileError",
     "Streak",
     "Trace",
+    "WidthChoice",
+    "choose_width",
     "compare",
     "criticisms",
     "load",
@@ -65,6 +68,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_choose_width": ("WidthChoice", "choose_width"),
     "_compare": ("Comparison", "compare"),
     "_criticisms": ("Criticisms", "criticisms"),
     "_prototypes": ("Certificate", "Prototypes", "Trace"),

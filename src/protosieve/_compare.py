@@ -18,7 +18,7 @@ from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
-from protosieve.means import FixedMean, Mean, MeanState, Sampled
+from protosieve.means import FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -213,6 +213,11 @@ def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[st
         raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out")
     entrants: list[tuple[str, Selector | None]] = []
     for method in wanted:
+        if isinstance(method, Selector) and method.objective is not None:
+            raise ParameterError(
+                f"compare: methods[{len(entrants)}] chooses by {method.objective!r}, and methods are compared by a "
+                "kernel mean; compare the residuals of their results instead"
+            )
         if isinstance(method, Selector):
             entrants.append((" ".join(repr(method).split()), clone(method)))
         elif isinstance(method, str) and method in known:
@@ -256,23 +261,16 @@ class _SharedMean(Mean):
         return self._wish.begin(kernel, self._match, like, rng, n_prototypes)
 
 
-class _SharedState(MeanState):
+class _SharedState(SettledMean):
     """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
+
+    is_fixed = False  # seconds are those of one thread
 
     def __init__(self, shared: _SharedMean) -> None:
         self._shared = shared
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
-
-    def observe(self, rows: Array) -> None:
-        pass
-
-    def stale(self) -> bool:
-        return False
-
-    def refresh(self) -> bool:
-        return False
 
     def at(self, points: Points) -> Float64:
         start, clock = time.perf_counter(), self._shared.clock

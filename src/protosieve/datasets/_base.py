@@ -1,18 +1,15 @@
-"""What a data set is, and where it is found."""
+"""What a data set is."""
 
-import hashlib
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Array
-from protosieve.errors import InputError
+from protosieve.errors import ParameterError
 
-__all__ = ["Dataset", "local_file", "verified"]
+__all__ = ["Dataset", "check_dtype"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +19,10 @@ class Dataset:
     Attributes
     ----------
     name : str
-    base, test : float32 arrays of shape (n, d)
+    base, test : arrays of shape (n, d)
+        Float32, unless another dtype was asked for.
     base_labels, test_labels : arrays of shape (n,)
+        What the rows are; no selector sees them.
     """
 
     name: str
@@ -33,16 +32,7 @@ class Dataset:
     test_labels: NDArray[Any] = field(repr=False)
 
 
-def local_file(name: str) -> Path | None:
-    """``name`` in the folder that PROTOSIEVE_DATA names, where it is."""
-    folder = os.environ.get("PROTOSIEVE_DATA")
-    path = Path(folder or ".") / name
-    return path if folder and path.exists() else None
-
-
-def verified(values: NDArray[np.uint8], sha256: str, what: str) -> NDArray[np.uint8]:
-    """The values, if they are, byte for byte, those the paper used."""
-    found = hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
-    if found != sha256:
-        raise InputError(f"{what}: the values are not the expected ones (sha256 {found[:12]}..., not {sha256[:12]}...)")
-    return values
+def check_dtype(function: str, dtype: Any) -> None:
+    """Rows are single or double precision."""
+    if dtype not in (np.float32, np.float64):
+        raise ParameterError(f"{function}: dtype must be float32 or float64, got {dtype!r}")

@@ -65,6 +65,14 @@ class Kernel(ABC):
     def diagonal(self, A: Points) -> Array:
         """``k(a, a)`` for every row, O(n d) at most, without computing a block."""
 
+    def nearness(self, A: Points, B: Points) -> Array:
+        """What rises as ``|phi(a) - phi(b)|`` falls, for every b and one a at a time; O(len(A) len(B) d).
+
+        By default ``2 k(a, b) - k(b, b)``. Kernels that fall with a distance compare that: far rows all have similarity
+        0, near which none is nearest.
+        """
+        return np.asarray(2 * self.block(A, B) - self.diagonal(B))
+
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """The matrix ``k(x, y)``; ``Y`` defaults to ``X``. O(len(X) len(Y) d) time, the matrix in memory."""
         rows = _rows(X, "X")

@@ -82,8 +82,11 @@ class Gaussian(Kernel):
         left[:, d + 1] = 1
         return _Split(left)
 
+    def nearness(self, A: Points, B: Points) -> Array:
+        return np.asarray(A.left @ B.right.T)
+
     def block(self, A: Points, B: Points) -> Array:
-        K: Array = A.left @ B.right.T
+        K = self.nearness(A, B)
         np.minimum(K, 0, out=K)  # equal rows may come out a rounding error above zero
         np.exp(K, out=K)
         return K

@@ -54,9 +54,11 @@ class Laplacian(Kernel):
         width = known_width(self.width)
         return Points(X * X.dtype.type(1 / width))
 
+    def nearness(self, A: Points, B: Points) -> Array:
+        return np.asarray(-cdist(A.left, B.left, "cityblock"))
+
     def block(self, A: Points, B: Points) -> Array:
-        K = np.asarray(cdist(A.left, B.left, "cityblock"))
-        np.negative(K, out=K)
+        K = self.nearness(A, B)
         np.exp(K, out=K)
         return K.astype(A.left.dtype, copy=False)
 

@@ -1,6 +1,6 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
-from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.means._compressed import CompressedMean
 from protosieve.means._exact import ExactMean
 from protosieve.means._members import Members
@@ -19,5 +19,6 @@ __all__ = [
     "ReservoirMean",
     "Sampled",
     "SamplingError",
+    "SettledMean",
     "sampling_error",
 ]

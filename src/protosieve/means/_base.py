@@ -15,7 +15,7 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._sample import Reservoir
 
-__all__ = ["FixedMean", "Mean", "MeanState", "Sampled"]
+__all__ = ["FixedMean", "Mean", "MeanState", "Sampled", "SettledMean"]
 
 # Rows of the target multiplied at once. With blocks of some 512 rows the product is 2 MB in float32: it stays in
 # the processor's cache between the product, the exponential and the sum.
@@ -98,15 +98,28 @@ class MeanState(ABC):
         """``|mu|^2``, twice the value no selection of any size can exceed; computed ``step`` rows at a time."""
 
 
+class SettledMean(MeanState):
+    """A mean that no row of the stream changes."""
+
+    is_fixed: ClassVar[bool] = True
+
+    def observe(self, rows: Array) -> None:
+        """Nothing follows from it."""
+
+    def stale(self) -> bool:
+        return False
+
+    def refresh(self) -> bool:
+        return False
+
+
 @storable
 @dataclass
-class FixedMean(MeanState):
+class FixedMean(SettledMean):
     """``mu(x) = sum_i weights_i k(rows_i, x)``, for good.
 
     ``at`` costs O(len(points) len(rows) d) and a tile of memory; ``squared_norm`` O(len(rows)^2 d), once.
     """
-
-    is_fixed = True
 
     kernel: Kernel
     rows: Array
@@ -128,15 +141,6 @@ class FixedMean(MeanState):
 
     def own(self) -> None:
         self.rows = self.rows.copy()
-
-    def observe(self, rows: Array) -> None:
-        pass
-
-    def stale(self) -> bool:
-        return False
-
-    def refresh(self) -> bool:
-        return False
 
     def at(self, points: Points) -> Float64:
         total = np.zeros(len(points))

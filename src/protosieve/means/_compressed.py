@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.means._members import Members
 from protosieve.means._reservoir import check_seed, check_size, draw
 from protosieve.means._sample import Reservoir, lengthened
@@ -52,25 +52,14 @@ def _mean_of(kernel: Kernel, members: Members) -> FixedMean:
 
 @storable
 @dataclass
-class Compressed(MeanState):
+class Compressed(SettledMean):
     """Rows are judged by a few weighted points; what is chosen in the end is weighed by the sample they stand for."""
-
-    is_fixed = True
 
     source: FixedMean
     points: FixedMean
 
     def own(self) -> None:
         self.source.own()
-
-    def observe(self, rows: Array) -> None:
-        pass
-
-    def stale(self) -> bool:
-        return False
-
-    def refresh(self) -> bool:
-        return False
 
     def at(self, points: Points) -> Float64:
         return self.points.at(points)

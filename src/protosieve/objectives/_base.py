@@ -1,6 +1,7 @@
 """What an objective is to the selectors: blocks of rows with their gradients, weights, and a bound."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, cast
@@ -88,6 +89,22 @@ class Objective(ABC):
     @abstractmethod
     def upper_bound(self, step: int) -> float:
         """What no weights on any number of rows exceed, NaN where nobody knows; ``step`` rows at a time."""
+
+    def values(self, rows: Array) -> Callable[[Sequence[int]], float]:
+        """``f`` on the sets of these rows, as a function of their numbers: what `protosieve.guarantees` asks for.
+
+        Every set is solved once, by `weigh`, and remembered.
+        """
+        rows = np.asarray(rows, np.float64)
+        known: dict[tuple[int, ...], float] = {(): 0.0}
+
+        def f(members: Sequence[int]) -> float:
+            key = tuple(sorted(int(member) for member in members))
+            if key not in known:
+                known[key] = self.weigh(rows[list(key)], np.zeros(len(key))).value
+            return known[key]
+
+        return f
 
     def describe(self) -> str:
         """Itself, in messages."""

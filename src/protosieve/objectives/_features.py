@@ -18,6 +18,8 @@ from protosieve.weights import Newton, Point
 
 __all__ = ["FeatureObjective", "SmoothObjective"]
 
+_SLACK = 1e-6  # so that rounding of a gradient never turns a row away
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureObjective(FittedObjective):
@@ -179,9 +181,11 @@ class FeatureObjective(FittedObjective):
         return np.asarray(np.abs(found) if self.signed else found)
 
     def reaches(self, fit: Fit, members: Array, row: Array, gradient: float | None, gain: float) -> bool:
-        """By a fit; a row that pulls at nothing gains nothing."""
+        """By a fit, unless the ridge rules it out: by concavity a row gains ``g^2 / (2 ridge)`` at most."""
         assert gradient is not None
-        return gradient > 0 and self.grow(fit, members, row).value - fit.value >= gain
+        if gradient <= 0 or gradient**2 < 2 * self.ridge * gain * (1 - _SLACK):
+            return False
+        return self.grow(fit, members, row).value - fit.value >= gain
 
 
 @dataclass(frozen=True, eq=False)

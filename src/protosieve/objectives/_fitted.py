@@ -69,7 +69,7 @@ class FittedObjective(Objective):
         """Whether the set gains as much by a row. ``gradient`` is the row's pull, where there is one."""
 
     def weigh(self, rows: Array, start: Float64) -> Weighed:
-        """From nothing, row by row would do; here all at once."""
+        """Those of `fitted`."""
         fit = self.fitted(rows, start)
         return Weighed(fit.weights, fit.value, fit.intercept)
 

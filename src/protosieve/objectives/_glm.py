@@ -10,7 +10,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
-from protosieve.means import MeanState
+from protosieve.means import SettledMean
 from protosieve.objectives._base import Block, Need
 from protosieve.objectives._features import SmoothObjective, two_classes
 from protosieve.objectives._kernel_mean import KernelMean
@@ -89,21 +89,10 @@ class InnerProduct(Kernel):
 
 @storable
 @dataclass(eq=False)
-class Response(MeanState):
+class Response(SettledMean):
     """``mu(x) = <x, y> / n`` in the place of a mean similarity."""
 
-    is_fixed: ClassVar[bool] = True
-
     y: Float64
-
-    def observe(self, rows: Array) -> None:
-        pass
-
-    def stale(self) -> bool:
-        return False
-
-    def refresh(self) -> bool:
-        return False
 
     def at(self, points: Points) -> Float64:
         return np.asarray(points.left @ (self.y / np.sqrt(len(self.y))))

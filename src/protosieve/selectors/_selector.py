@@ -79,13 +79,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         rows = self._new_rows(X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
-            # |phi(x) - phi(p)|^2 = k(x, x) - 2 k(x, p) + k(p, p)
-            offset = kernel.diagonal(prototypes)
             nearest = np.empty(len(rows), np.intp)
             for start in range(0, len(rows), self.block_size):
                 part = slice(start, start + self.block_size)
-                K = kernel.block(kernel.prepare(rows[part]), prototypes)
-                nearest[part] = (offset - 2 * K).argmin(axis=1)
+                nearest[part] = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
         return nearest
 
     def transform(self, X: Any) -> Array:

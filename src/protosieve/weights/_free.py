@@ -24,7 +24,9 @@ from protosieve.weights._nonnegative import GRADIENT_TOLERANCE
 __all__ = ["FreeExchangeSet", "free_weights"]
 
 _FIRST = 16  # slots at first
-_LEAST = 1e-10  # of its squared length a newcomer is taken to have outside the span of the members
+# A newcomer has at least this share of its squared length outside the span of the members, or is turned away: signs
+# being free, weights on what is nearly a copy would be a difference of large numbers, and lost in rounding.
+_LEAST = 1e-7
 _EQUAL = 1e-12  # an exchange that gains a smaller share than this has gained nothing but rounding
 _DRIFT, _INVERSE_DRIFT = 1e-11, 1e-6
 
@@ -193,21 +195,18 @@ class _Rows:
     def first(self, start: int) -> int | None:
         """The first row, from ``start``, that raises ``l``."""
         chosen, rows = self._set, slice(start, None)
-        g, s = self._g[rows], self._rest(rows)
+        g, s = self._g[rows], self._s[rows]
         scale = max(chosen.scale, float(np.abs(self._mu).max(initial=0.0)))
-        passing = (np.abs(g) > max(8 * chosen.noise, GRADIENT_TOLERANCE) * scale) & (self._diagonal[rows] > 0)
+        passing = (np.abs(g) > max(8 * chosen.noise, GRADIENT_TOLERANCE) * scale) & (s > _LEAST * self._diagonal[rows])
         if chosen.size >= chosen.room:
-            gain = 0.5 * g * g / s
+            gain = 0.5 * g * g / np.where(passing, s, np.inf)
             passing &= gain - self._costs(rows).min(axis=1) > np.maximum(_EQUAL * gain, chosen.margin * chosen.value)
         return start + int(passing.argmax()) if passing.any() else None
 
-    def _rest(self, rows: slice) -> Float64:
-        least = np.maximum(_LEAST * self._diagonal[rows], np.finfo(np.float64).tiny)
-        return np.asarray(np.maximum(self._s[rows], least))
-
     def _costs(self, rows: slice) -> Float64:
         """What losing each member costs once each row has joined; infinite for empty slots."""
-        chosen, B, s = self._set, self._B[rows], self._rest(rows)[:, None]
+        chosen, B = self._set, self._B[rows]
+        s = np.maximum(self._s[rows, None], _LEAST * self._diagonal[rows, None] + np.finfo(np.float64).tiny)
         w = chosen.w - B * (self._g[rows, None] / s)
         diagonal = chosen.inverse.diagonal() + B * B / s
         return np.asarray(np.where(chosen.taken, w * w / (2 * np.where(chosen.taken, diagonal, 1.0)), np.inf))
@@ -216,12 +215,11 @@ class _Rows:
         """Row j joins; if there are then too many, the member that costs least leaves. The rows behind follow."""
         chosen, behind = self._set, slice(j + 1, None)
         loser = int(self._costs(slice(j, j + 1)).argmin()) if chosen.size >= chosen.room else None
-        s, g, b = float(self._rest(slice(j, j + 1))[0]), float(self._g[j]), self._B[j].copy()
+        s, g, b = float(self._s[j]), float(self._g[j]), self._B[j].copy()
         near = self.own[behind, j]
         # what row j leaves of each row behind it, as a share of what is left of row j
         t = (near - self._B[behind] @ self._K[j]) / s
-        ridge = s - float(self._s[j])  # the Gram matrix stays the one that is solved
-        slot = chosen.join(self._K[j], float(self._diagonal[j]) + ridge, float(self._mu[j]), b, s, g)
+        slot = chosen.join(self._K[j], float(self._diagonal[j]), float(self._mu[j]), b, s, g)
         self._B[behind] -= np.multiply.outer(t, b)
         self._B[behind, slot] = t
         self._K[behind, slot] = near

@@ -92,7 +92,7 @@ class Newton:
             g, s = self._gradient(curve, rows, point)
             if self._excess(point, g, s, scale) <= _TOLERANCE:
                 break
-            further = self._step(curve, rows, point, g, s, scale)
+            further = self._step(curve, rows, point, g, s, scale) or self._climb(curve, rows, point, g, s, scale)
             if further is None:
                 break
             point = further
@@ -120,7 +120,25 @@ class Newton:
 
     def _step(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
         """To the best of the quadratic, or as far towards it as pays; ``None`` if no way pays."""
-        h = curve.curvature(point.predictor)
+        return self._towards(curve, rows, point, g, s, scale, curve.curvature(point.predictor))
+
+    def _climb(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
+        """Where the quadratic misleads, as where nothing curves: uphill, twice as far each time as long as that pays."""
+        bent = curve.curvature(point.predictor) + np.abs(curve.gradient(point.predictor)).max()
+        best = self._towards(curve, rows, point, g, s, scale, bent)
+        while best is not None:
+            w, b = 2 * best.weights - point.weights, 2 * best.intercept - point.intercept
+            with np.errstate(all="ignore"):
+                further = self._at(curve, rows, w if self.signed else np.maximum(w, 0.0), b)
+            if not further.value > best.value * (1 + np.sign(best.value) * _UNSEEN):
+                break
+            best = further
+        return best
+
+    def _towards(
+        self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale", h: Float64
+    ) -> Point | None:
+        """To the best of the quadratic with curvature h, or as far as pays."""
         c, a = float(h.sum()), np.zeros(len(rows))
         free = self.intercept and c > 0
         if free:
