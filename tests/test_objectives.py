@@ -378,7 +378,7 @@ def test_calls_of_a_set_function_are_counted():
     selector = Streak(5, objective=SetFunction(counted), block_size=16)
     for chunk in np.split(rows, 4):
         selector.partial_fit(chunk)
-    assert selector.result_.evaluations == len(calls)
+        assert selector.result_.evaluations == len(calls)
     assert "no bound is known" in str(selector.result_.certificate)
     assert np.isnan(selector.result_.residual)
 
@@ -444,6 +444,28 @@ def test_an_objective_of_ones_own_finds_what_outliers_hide():
         chosen = selector(2, objective=Huber(y, signed=True)).fit(rows).result_
         assert sorted(chosen.indices.tolist()) == [3, 17]
         np.testing.assert_allclose(np.abs(chosen.weights), 1.0, atol=0.1)
+
+
+@dataclass(frozen=True, eq=False)
+class Endless(Huber):
+    """Nobody knows how good it could be."""
+
+    def ceiling(self):
+        return np.inf
+
+
+def test_where_there_is_no_ceiling_there_is_no_bound():
+    rows, y = make_regression("squares", 0)
+    result = ProtoDash(3, objective=Endless(y)).fit(rows).result_
+    assert result.objective > 0
+    assert np.isnan(result.residual)
+    assert "no bound is known" in str(result.certificate)
+
+
+def test_ones_own_cannot_be_saved(tmp_path):
+    rows, y = make_regression("squares", 0)
+    with pytest.raises(StateFileError, match=r"never code\. Use the kernels, means and objectives of protosieve"):
+        ProtoStream(3, objective=Huber(y)).partial_fit(rows).save(tmp_path / "run.npz")
 
 
 # -- errors, and what is not theirs

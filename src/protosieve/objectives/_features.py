@@ -129,7 +129,8 @@ class FeatureObjective(FittedObjective):
         return Block(first, rows, Points(rows), mu, squares, self.signed)
 
     def upper_bound(self, step: int) -> float:
-        return self.ceiling() - self._origin.value
+        bound = self.ceiling() - self._origin.value
+        return bound if bound < np.inf else np.nan
 
     @cached_property
     def _origin(self) -> Fit:

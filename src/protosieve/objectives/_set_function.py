@@ -33,7 +33,8 @@ class SetFunction(FittedObjective):
     Notes
     -----
     ``function`` is called once for every row, and by `Streak` once more for every row and set that has room.
-    ``result_.evaluations`` says how often. Runs cannot be saved: a state file holds data, never code.
+    ``result_.evaluations`` says how often since the stream began, results asked for along the way included. Runs cannot
+    be saved: a state file holds data, never code.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class SetFunction(FittedObjective):
     signed = False
 
     function: Callable[[Array], float]
-    _calls: int = field(default=0, init=False, repr=False, compare=False)
+    _calls: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -63,14 +64,14 @@ class SetFunction(FittedObjective):
 
     def __deepcopy__(self, memo: object) -> "SetFunction":
         twin = SetFunction(self.function)
-        twin._calls = self._calls
+        twin._calls = self._calls  # one count: a result asked for along the way is found on a copy, and calls too
         return twin
 
     def begin(self) -> "SetFunction":
         return SetFunction(self.function)
 
     def evaluations(self) -> int:
-        return self._calls
+        return self._calls[0]
 
     def block(self, first: int, rows: Array) -> Block:
         """A call per row."""
@@ -99,7 +100,7 @@ class SetFunction(FittedObjective):
         return math.nan
 
     def _value(self, rows: Array, what: str) -> float:
-        self._calls += 1
+        self._calls[0] += 1
         value = float(self.function(rows))
         if not value >= 0 or math.isinf(value):
             raise InputError(
