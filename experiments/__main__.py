@@ -62,7 +62,7 @@ def parse() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("pages", nargs="*", metavar="page", help="which pages; by default all, and their index")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "paper", help="where pages go (docs/paper)")
+    parser.add_argument("--out", type=Path, help="where pages go (docs/paper; with --smoke, smoke in the cache)")
     parser.add_argument("--cache", type=Path, default=ROOT / ".paper", help="where results are kept (.paper)")
     parser.add_argument("--fresh", action="store_true", help="compute all results anew, whatever is kept")
     parser.add_argument("--smoke", action="store_true", help="a few rows only, to see that it runs")
@@ -70,6 +70,8 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     if unknown := sorted(set(options.pages) - set(NAMES)):
         parser.error(f"no page is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    if options.out is None:
+        options.out = options.cache / "smoke" if options.smoke else ROOT / "docs" / "paper"
     return options
 
 

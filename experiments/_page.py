@@ -102,7 +102,12 @@ def _svg(drawn: Figure) -> str:
     """As text, without a date and without what nobody sees: indents, and digits beyond a hundredth of a point."""
     file = io.StringIO()
     drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return re.sub(r"\n +", "\n", re.sub(r"(\d\.\d\d)\d+", r"\1", file.getvalue()))
+    return re.sub(r"\n +", "\n", re.sub(r'="[^"]*"', _shortened, file.getvalue()))
+
+
+def _shortened(attribute: re.Match[str]) -> str:
+    """Coordinates stand in attributes; what is read, the text, does not."""
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", attribute.group())
 
 
 def _is_numeric(values: Sequence[Any]) -> bool:

@@ -406,7 +406,7 @@ def test_too_many_supports_are_refused_with_their_number():
 
 
 def test_what_is_no_problem_is_refused():
-    with pytest.raises(ParameterError, match="size must be between 1 and the number of elements, 3; got 4"):
+    with pytest.raises(ParameterError, match="size must be a whole number from 1 to that of the elements, 3; got 4"):
         curvature(np.eye(3), 4)
     with pytest.raises(InputError, match=r"K must be a square matrix, got shape \(2, 3\)"):
         curvature(np.ones((2, 3)), 1)

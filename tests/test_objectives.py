@@ -446,20 +446,43 @@ def test_an_objective_of_ones_own_finds_what_outliers_hide():
         np.testing.assert_allclose(np.abs(chosen.weights), 1.0, atol=0.1)
 
 
-@dataclass(frozen=True, eq=False)
-class Endless(Huber):
-    """Nobody knows how good it could be."""
+def test_newton_climbs_where_nothing_curves():
+    rows = np.random.default_rng(0).normal(size=(3, 200))
+    objective = Huber(1000 + 100 * rows[0], signed=True)
+    found = objective.weigh(rows, np.zeros(3))
+    assert found.value == pytest.approx(objective.upper_bound(1))
+    np.testing.assert_allclose(found.weights, [100, 0, 0], atol=1e-6)
 
-    def ceiling(self):
-        return np.inf
 
-
-def test_where_there_is_no_ceiling_there_is_no_bound():
+def test_an_objective_of_ones_own_may_compare_as_it_likes():
     rows, y = make_regression("squares", 0)
-    result = ProtoDash(3, objective=Endless(y)).fit(rows).result_
-    assert result.objective > 0
+    Plain = dataclass(frozen=True)(type("Plain", (Huber,), {}))
+    selector = ProtoStream(3, objective=Plain(y), block_size=4).partial_fit(rows[:6])
+    selector.set_params(objective=Plain(y)).partial_fit(rows[6:])
+    with pytest.raises(ParameterError, match="when the stream began"):
+        selector.set_params(objective=Plain(-y)).partial_fit(rows)
+
+
+def test_without_a_largest_value_there_is_no_bound():
+    rows, y = make_regression("squares", 0)
+
+    class Boundless(Huber):
+        def ceiling(self):
+            return np.inf
+
+    result = ProtoDash(2, objective=Boundless(y)).fit(rows).result_
     assert np.isnan(result.residual)
     assert "no bound is known" in str(result.certificate)
+
+
+def test_to_offer_exchanges_is_to_have_a_quadratic():
+    rows, y = make_regression("squares", 0)
+
+    class Offering(Huber):
+        offers = LeastSquares.offers
+
+    with pytest.raises(NotImplementedError, match=r"has to have quadratic\(\)"):
+        ProtoSwap(2, objective=Offering(y)).fit(rows)
 
 
 def test_ones_own_cannot_be_saved(tmp_path):
@@ -469,6 +492,36 @@ def test_ones_own_cannot_be_saved(tmp_path):
 
 
 # -- errors, and what is not theirs
+
+
+def test_warnings_do_not_speak_of_kernels():
+    rows, y = make_regression("squares", 1, 40, 30)
+    objective = LeastSquares(y)
+    with pytest.warns(ProtosieveWarning) as caught:
+        ProtoStream(30, objective=objective).fit(np.repeat(rows[:1], 40, axis=0))
+    for selector in (ProtoSwap, ProtoStream):
+        with pytest.raises(InputError, match=r"gradient under LeastSquares.*rows are features") as error:
+            selector(3, objective=objective).fit(np.zeros((4, 30)))
+        assert "kernel" not in str(error.value)
+    assert not any("kernel" in str(warning.message) for warning in caught)
+    with pytest.raises(InputError, match="0 for every row alone"):
+        Streak(3, objective=SetFunction(lambda rows: 0.0)).fit(rows)
+
+
+def test_only_the_kernel_mean_has_an_mmd():
+    rows, y = make_regression("squares", 2)
+    certificate = ProtoSwap(3, objective=LeastSquares(y)).fit(rows).result_.certificate
+    assert np.isnan(certificate.mmd)
+    assert np.isnan(certificate.mmd_bound())
+    assert "what there is to explain of y" in str(certificate)
+
+
+def test_a_target_with_an_empty_chunk_is_refused_at_once():
+    rows, y = make_regression("squares", 2)
+    selector = ProtoStream(3, objective=LeastSquares(y))
+    with pytest.raises(InputError, match="target was given"):
+        selector.partial_fit(rows[:0], target=rows)
+    assert len(selector.partial_fit(rows).result_) <= 3
 
 
 def test_what_is_missing_is_said_before_work_starts():
@@ -500,7 +553,7 @@ def test_input_errors_name_the_remedy():
             method(rows)
     with pytest.raises(InputError, match="only selections by the kernel mean have criticisms"):
         criticisms(fitted, rows, 2)
-    with pytest.raises(InputError, match="No row helps on its own"):
+    with pytest.raises(InputError, match="No feature helps on its own"):
         ProtoStream(3, objective=objective).fit(np.zeros((4, 60)))
 
 
@@ -510,19 +563,25 @@ def test_input_errors_name_the_remedy():
         (lambda: Logistic([1, 1, 1]), "labels of two classes"),
         (lambda: Logistic([[0, 1]]), "labels of two classes"),
         (lambda: Poisson([1, -2]), r"y\[1\] is -2"),
-        (lambda: Poisson([0, 0]), "all are zero"),
+        (lambda: Poisson([0, 0], intercept=False), "all are zero"),
         (lambda: LeastSquares([1, np.nan]), r"y\[1\] is nan"),
         (lambda: LeastSquares([]), "one number per sample"),
         (lambda: LeastSquares(["a", "b"]), "must be numbers"),
         (lambda: LeastSquares([1, 2], ridge=-1), "ridge must be a number of at least 0, got -1"),
         (lambda: LeastSquares([1, 2], signed="no"), "signed must be True or False, got 'no'"),
         (lambda: Logistic([0, 1], intercept=None), "intercept must be True or False, got None"),
-        (lambda: Logistic([0, 1, "b", None]), "labels of one kind"),
+        (lambda: Logistic(np.array([0, 1, "b"], dtype=object)), "labels of one kind"),
         (lambda: SetFunction(3), "function must be callable"),
+        (lambda: Logistic([1.0, 1.0, np.nan]), r"y\[2\] has no label"),
+        (lambda: Logistic(["a", None, "b"]), r"y\[1\] has no label"),
+        (lambda: LeastSquares(np.full(30, 0.1)), "nothing is left to choose by"),
+        (lambda: Poisson(np.full(30, 3)), "nothing is left to choose by"),
+        (lambda: LeastSquares([1, 2]).values(np.ones((2, 3))), "rows has 3 columns and y of LeastSquares has 2"),
+        (lambda: Streak(1, objective=SetFunction(lambda rows: None)).fit(np.eye(2)), "has to return a number"),
     ],
 )
 def test_wrong_objectives_are_refused(make, words):
-    with pytest.raises(ParameterError, match=words):
+    with pytest.raises((ParameterError, InputError), match=words):
         make()
 
 
@@ -600,6 +659,19 @@ def test_a_warning_about_features_does_not_speak_of_kernels():
         kept = ProtoStream(30, objective=LeastSquares(y)).fit(rows).result_
     assert len(kept) < 15
     assert len(ProtoBasic(30, objective=LeastSquares(y)).fit(rows).result_) == 30
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-5, 1e-4, 1e-3])
+def test_near_copies_do_not_lower_the_value(noise):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        kinds = rng.normal(size=(4, 25))
+        rows = kinds[rng.integers(4, size=40)] + noise * rng.normal(size=(40, 25))
+        y = kinds.sum(axis=0) + 0.1 * rng.normal(size=25)
+        selector = ProtoSwap(5, objective=LeastSquares(y, signed=True), block_size=8, random_state=0)
+        seen = [selector.partial_fit(part).standing_.residual for part in np.split(rows, 5)]
+        assert (np.diff(seen) <= 1e-9).all()
+        assert selector.result_.residual <= seen[-1] + 1e-9
 
 
 @pytest.mark.filterwarnings("ignore::protosieve.errors.ProtosieveWarning")

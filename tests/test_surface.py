@@ -30,7 +30,7 @@ SURFACE = {
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",
-        "Objective", "Poisson", "SetFunction", "SmoothObjective", "Weighed",
+        "Objective", "Poisson", "SetFunction", "SmoothObjective", "Weighed", "same",
     ],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "FreeExchangeSet", "Newton", "NonNegativeQP", "Point",

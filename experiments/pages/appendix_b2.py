@@ -69,7 +69,12 @@ def page(results: Results, scale: Scale) -> Page:
 def _task(scale: Scale, data: Data, label: str, method: str, m: int) -> Task:
     if method == RANDOM:
         return adapted_random(data, label, m, scale.draws)
-    return adapted(data, label, method, min(m, scale.target_streak_m) if method == "Streak" else m)
+    return adapted(data, label, method, _size(scale, method, m))
+
+
+def _size(scale: Scale, method: str, m: int) -> int:
+    """Streak is too slow for the largest."""
+    return min(m, scale.target_streak_m) if method == "Streak" else m
 
 
 def _ways() -> list[tuple[float, bool]]:
@@ -119,7 +124,7 @@ class _Shown:
     def labels(self) -> Table:
         """Every point of the figure, and the same by weight."""
         return Table(["target", "method", "m", "by", *self.names], [
-            [label, method, m, words, *self.of(label, method, m)[by]]
+            [label, method, _size(self._scale, method, m), words, *self.of(label, method, m)[by]]
             for label in self.targets for method in STYLES for m in (self._scale.target_m, self.m)
             for by, words in (("shares", "count"), ("weight_shares", "weight"))
         ])  # fmt: skip

@@ -65,7 +65,7 @@ def choose_width(
     selector: Selector | None = None,
     random_state: Any = 0,
 ) -> WidthChoice:
-    """Choose the width of a Gaussian kernel by cross-validated accuracy of the prototypes, as the paper did.
+    """Choose the width of a Gaussian kernel by cross-validated accuracy of the prototypes.
 
     Residuals of different widths cannot be compared: a wide kernel sees little, so little is left over. Labels make
     widths comparable. For each width and each of several folds, prototypes are selected from the other folds and each

@@ -32,7 +32,7 @@ class Certificate:
     upper_bound: float
     sample: int | None = None
     sampling: SamplingError | None = field(default=None, repr=False)
-    whole: str = field(default="what the kernel sees of the target", repr=False)  # what the bound is of
+    whole: str | None = field(default=None, repr=False)  # of what objective other than the kernel mean the bound is
 
     @classmethod
     def of(
@@ -59,7 +59,9 @@ class Certificate:
 
     @property
     def mmd(self) -> float:
-        """The MMD between the prototypes and the rows they were judged by: the target, or the sample of it."""
+        """The MMD between the prototypes and the rows they were judged by, the target or a sample of it; else NaN."""
+        if self.whole is not None:
+            return math.nan
         return math.sqrt(max(0.0, 2 * (self.upper_bound - self.value)))
 
     @property
@@ -87,7 +89,7 @@ class Certificate:
         if math.isnan(self.upper_bound):
             return f"the prototypes are worth {self.value:.6g}; no bound is known to hold that against"
         sample = "" if self.sample is None else f"a sample of {self.sample:,} rows of "
-        whole = self.whole.replace("the target", f"{sample}the target")
+        whole = self.whole or f"what the kernel sees of {sample}the target"
         carried = (
             f"the prototypes carry {100 * self.ratio:.4g} % of {whole} "
             f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
@@ -125,7 +127,7 @@ class Prototypes:
     rows : array of shape (n_kept, d)
         The rows themselves.
     weights : array of float64
-        Zero or more; how much of the target each prototype stands for.
+        Zero or more; how much of the target each prototype stands for. Of either sign where the objective is signed.
     objective, residual, mmd : float
         ``l``; relative squared MMD, ``1 - l / (|mu|^2 / 2)``; and MMD. Compare residuals, not objectives: ``l`` differs
         in the fourth digit where the residual differs tenfold.
@@ -142,7 +144,7 @@ class Prototypes:
     evaluations : int, or None
         Calls of a `SetFunction`, the result's own included.
     feature_names : tuple of str, or None
-        The columns, where the input had names.
+        The columns, where the input had names; where rows are features these are the samples.
     shares : array of float64, or None
         How much of the target is nearest to each prototype, where that was counted: in runs over files.
     table : pyarrow.Table, or None

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from protosieve._blas import one_thread
-from protosieve._typing import Float64
+from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
 from protosieve.guarantees._supports import check_size, supports
 
 __all__ = ["Curvature", "curvature", "curvature_bounds", "curvature_on"]
 
-_ROUNDING = 1e-10  # of the largest entry: eigenvalues this far below zero are zero
+_ROUNDING = 1e-10  # of the largest entry: eigenvalues this far below zero are zero; of single precision more
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ def curvature_on(K: Any, support: Sequence[int]) -> Curvature:
     K = _gram("curvature_on", K)
     members = list(support)
     check_size("curvature_on", len(members), len(K))
+    if len(set(members)) < len(members) or not all(0 <= member < len(K) for member in members):
+        raise ParameterError(f"curvature_on: support must be different numbers from 0 to {len(K) - 1}, got {members}")
     return _extremes("curvature_on", K, np.array([members]))
 
 
@@ -115,22 +117,27 @@ def curvature_bounds(K: Any, size: int) -> Curvature:
     return Curvature(size, c, C, exact=size in (1, len(K)))
 
 
-def _extremes(owner: str, K: Float64, members: Any) -> Curvature:
+def _extremes(owner: str, K: Array, members: Any) -> Curvature:
     """The extreme eigenvalues over supports, one per row."""
+    rounding = max(_ROUNDING, 8 * members.shape[1] * float(np.finfo(K.dtype).eps))
+    K = K.astype(np.float64)
     with one_thread():
         values = np.linalg.eigvalsh(K[members[:, :, None], members[:, None, :]])
     c, C = float(values.min()), float(values.max())
-    if c < -_ROUNDING * np.abs(K).max():
+    if c < -rounding * np.abs(K).max():
         raise InputError(
             f"{owner}: K has the eigenvalue {c:.4g}, so w'mu - w'K w / 2 is not concave; a Gram matrix has none below 0"
         )
     return Curvature(members.shape[1], max(c, 0.0), C)
 
 
-def _gram(owner: str, K: Any) -> Float64:
-    matrix = np.asarray(K, np.float64)
+def _gram(owner: str, K: Any) -> Array:
+    matrix = np.asarray(K)
+    if matrix.dtype != np.float32:
+        matrix = matrix.astype(np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"{owner}: K must be a square matrix, got shape {matrix.shape}")
-    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * np.abs(matrix).max(initial=0.0)):
+    symmetric = np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * np.abs(matrix).max(initial=0.0))
+    if not (symmetric and np.isfinite(matrix).all()):
         raise InputError(f"{owner}: K must be finite and symmetric")
     return matrix

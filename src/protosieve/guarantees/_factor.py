@@ -32,7 +32,11 @@ class Guarantee:
     def __str__(self) -> str:
         if self.kappa < 1e-6:
             return f"{self.rule} is guaranteed nothing here: some {self.size} elements are too much alike"
-        return f"{self.rule} is guaranteed at least {100 * self.kappa:.2g} % of the value of the best {self.size}"
+        return f"{self.rule} is guaranteed at least {_percent(self.kappa)} % of the value of the best {self.size}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 0.095 else f"{100 * share:.0f}"
 
 
 def basic_guarantee(curvature: Curvature) -> Guarantee:

@@ -78,7 +78,7 @@ def ratio_bounds(curvatures: Callable[[int], Curvature], n_before: int, n_added:
     together, one = curvatures(n_before + n_added), curvatures(1)
     added, single = curvatures(n_added), curvatures(n_before + 1)
     upper = added.C / single.c if single.c > 0 else math.inf
-    return Ratios(n_added, together.c / one.C, upper, exact=False)
+    return Ratios(n_added, together.c / one.C if one.C > 0 else 0.0, upper, exact=False)
 
 
 def _of(f: SetValue, singles: list[float], Z: tuple[int, ...]) -> float | None:

@@ -1,6 +1,7 @@
 """All supports of one size, where there are few enough to look at each."""
 
 import math
+import numbers
 from collections.abc import Iterator
 from itertools import combinations, islice
 
@@ -14,8 +15,8 @@ _AT_ONCE = 4096
 
 def check_size(owner: str, size: int, n: int) -> None:
     """Raise `ParameterError` unless so many elements can be chosen of ``n``."""
-    if not 1 <= size <= n:
-        raise ParameterError(f"{owner}: size must be between 1 and the number of elements, {n}; got {size!r}")
+    if not (isinstance(size, numbers.Integral) and 1 <= size <= n):
+        raise ParameterError(f"{owner}: size must be a whole number from 1 to that of the elements, {n}; got {size!r}")
 
 
 def supports(owner: str, n: int, size: int, remedy: str) -> Iterator[tuple[tuple[int, ...], ...]]:

@@ -1,6 +1,6 @@
 """Objectives: what a selection is worth."""
 
-from protosieve.objectives._base import Block, Need, Objective, Weighed
+from protosieve.objectives._base import Block, Need, Objective, Weighed, same
 from protosieve.objectives._features import FeatureObjective, SmoothObjective
 from protosieve.objectives._fitted import Fit, FittedObjective
 from protosieve.objectives._glm import LeastSquares, Logistic, Poisson
@@ -21,4 +21,5 @@ __all__ = [
     "SetFunction",
     "SmoothObjective",
     "Weighed",
+    "same",
 ]

@@ -12,7 +12,7 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means import FixedMean, Sampled
 
-__all__ = ["Block", "Need", "Objective", "Weighed"]
+__all__ = ["Block", "Need", "Objective", "Weighed", "same"]
 
 
 class Need(StrEnum):
@@ -96,6 +96,7 @@ class Objective(ABC):
         Every set is solved once, by `weigh`, and remembered.
         """
         rows = np.asarray(rows, np.float64)
+        self.check(rows, "rows")
         known: dict[tuple[int, ...], float] = {(): 0.0}
 
         def f(members: Sequence[int]) -> float:
@@ -105,6 +106,10 @@ class Objective(ABC):
             return known[key]
 
         return f
+
+    def remedy(self) -> str:
+        """In messages: what to do where no row is worth anything."""
+        return "No row helps on its own"
 
     def describe(self) -> str:
         """Itself, in messages."""
@@ -158,11 +163,18 @@ class Objective(ABC):
     # equal where all fields are: a stream lives with the objective it began with, also when it comes from a file
 
     def __eq__(self, other: object) -> bool:
-        mine = [f.name for f in fields(cast(Any, self)) if f.compare]
-        return type(self) is type(other) and all(_same(getattr(self, name), getattr(other, name)) for name in mine)
+        return same(self, other)
 
     __hash__ = object.__hash__
 
 
-def _same(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
+def same(one: Any, other: Any) -> bool:
+    """Whether two parameters are equal; of objectives every field counts, however their classes compare."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if not isinstance(one, Objective):
+        return bool(one == other)
+    names = [f.name for f in fields(cast(Any, one)) if f.compare]
+    return type(one) is type(other) and all(same(getattr(one, name), getattr(other, name)) for name in names)

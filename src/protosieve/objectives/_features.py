@@ -18,6 +18,7 @@ from protosieve.weights import Newton, Point
 
 __all__ = ["FeatureObjective", "SmoothObjective"]
 
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of |x| |slope|: a gradient that small is none
 _SLACK = 1e-6  # so that rounding of a gradient never turns a row away
 
 
@@ -32,7 +33,7 @@ class FeatureObjective(FittedObjective):
     where ``eta_0`` is the best predictor without features, so that no features are worth 0. The gradient of a feature x
     at any weights is ``<x, phi'(eta)>``: for a block of features and many sets one matrix product.
 
-    To write your own, subclass it as a frozen dataclass and give it ``value``, ``gradient``, ``ceiling`` and
+    To write your own, subclass it as a dataclass, ``frozen=True``, and give it ``value``, ``gradient``, ``ceiling`` and
     ``maximise``; or subclass `SmoothObjective`, which maximises by Newton's method and wants ``curvature`` instead.
     ``phi`` must be concave and differentiable.
 
@@ -97,11 +98,18 @@ class FeatureObjective(FittedObjective):
         for word in ("signed", "intercept"):
             if not isinstance(getattr(self, word), (bool, np.bool_)):
                 raise ParameterError(f"{name}: {word} must be True or False, got {getattr(self, word)!r}")
+        if self.intercept and np.ptp(y) <= _ROUNDING * np.abs(y).max():
+            raise ParameterError(
+                f"{name}: y is {y[0]:g} everywhere, which an intercept explains by itself; nothing is left to choose by"
+            )
         object.__setattr__(self, "y", y)
         y.flags.writeable = False
 
     def __deepcopy__(self, memo: object) -> "FeatureObjective":
         return self  # nothing in it changes
+
+    def remedy(self) -> str:
+        return "No feature helps on its own: check that rows are features and columns are samples, or try signed=True"
 
     @property
     def looks_ahead(self) -> bool:
@@ -118,8 +126,10 @@ class FeatureObjective(FittedObjective):
 
     def block(self, first: int, rows: Array) -> Block:
         """O(B n) for B features of n samples."""
+        slope = self.empty().slope
         with np.errstate(all="ignore"):
-            mu, squares = rows @ self.empty().slope, np.einsum("ij,ij->i", rows, rows)
+            mu, squares = rows @ slope, np.einsum("ij,ij->i", rows, rows)
+            mu[np.abs(mu) <= _ROUNDING * np.sqrt(squares) * np.linalg.norm(slope)] = 0.0
         wrong = np.flatnonzero(~np.isfinite(mu + squares))
         if len(wrong):
             row = int(wrong[0])
@@ -130,7 +140,7 @@ class FeatureObjective(FittedObjective):
 
     def upper_bound(self, step: int) -> float:
         bound = self.ceiling() - self._origin.value
-        return bound if bound < np.inf else np.nan
+        return bound if np.isfinite(bound) else float("nan")
 
     @cached_property
     def _origin(self) -> Fit:
@@ -181,12 +191,10 @@ class FeatureObjective(FittedObjective):
         found = np.stack([fit.slope for fit in fits]) @ rows.T
         return np.asarray(np.abs(found) if self.signed else found)
 
-    def reaches(self, fit: Fit, members: Array, row: Array, gradient: float | None, gain: float) -> bool:
-        """By a fit, unless the ridge rules it out: by concavity a row gains ``g^2 / (2 ridge)`` at most."""
+    def may_gain(self, gradient: float | None, gain: float) -> bool:
+        """By concavity a row gains ``g^2 / (2 ridge)`` at most, and without a gradient nothing."""
         assert gradient is not None
-        if gradient <= 0 or gradient**2 < 2 * self.ridge * gain * (1 - _SLACK):
-            return False
-        return self.grow(fit, members, row).value - fit.value >= gain
+        return gradient > 0 and gradient**2 >= 2 * self.ridge * gain * (1 - _SLACK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +221,9 @@ class SmoothObjective(FeatureObjective):
 def two_classes(y: Any) -> Float64:
     """Labels of two classes as 0 and 1, the larger as 1."""
     labels = np.asarray(y)
+    missing = [i for i, label in enumerate(labels.ravel().tolist()) if label is None or label != label]
+    if missing:
+        raise ParameterError(f"Logistic: y[{missing[0]}] has no label; leave such samples out")
     try:
         classes = np.unique(labels)
     except TypeError as error:

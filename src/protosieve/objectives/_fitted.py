@@ -9,6 +9,7 @@ import numpy as np
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.objectives._base import Objective, Weighed
+from protosieve.objectives._kernel_mean import KernelMean
 
 __all__ = ["Fit", "FittedObjective"]
 
@@ -65,8 +66,12 @@ class FittedObjective(Objective):
         """The pull of every row at every fit, shape (fits, rows); without columns where there are no gradients."""
 
     @abstractmethod
-    def reaches(self, fit: Fit, members: Array, row: Array, gradient: float | None, gain: float) -> bool:
-        """Whether the set gains as much by a row. ``gradient`` is the row's pull, where there is one."""
+    def may_gain(self, gradient: float | None, gain: float) -> bool:
+        """Whether a row with this pull, where there are gradients, may add so much: if not, it needs no fit."""
+
+    def quadratic(self) -> KernelMean:
+        """The same objective as ``w'mu - w'K w / 2``: for those that offer exchanges."""
+        raise NotImplementedError(f"{type(self).__name__} offers exchanges, so it has to have quadratic()")
 
     def weigh(self, rows: Array, start: Float64) -> Weighed:
         """Those of `fitted`."""

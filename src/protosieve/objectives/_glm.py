@@ -23,8 +23,8 @@ __all__ = ["LeastSquares", "Logistic", "Poisson"]
 class LeastSquares(SmoothObjective):
     """``phi(eta) = -|y - eta|^2 / (2 n)``: features that explain a number, linearly.
 
-    The residual of a result is ``1 - R^2``. Greedy and signed it is orthogonal matching pursuit; being quadratic, it
-    works with every selector, `ProtoSwap` included.
+    The residual of a result is ``1 - R^2``, if there is an intercept and no ridge. Greedy and signed it is orthogonal
+    matching pursuit; being quadratic, it works with every selector, `ProtoSwap` included.
 
     The parameters are those of `FeatureObjective`.
 
@@ -40,7 +40,7 @@ class LeastSquares(SmoothObjective):
     """
 
     offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GRADIENTS, Need.EXCHANGES)
-    explains: ClassVar[str] = "the variance of y"
+    explains: ClassVar[str] = "what there is to explain of y"
 
     def value(self, predictor: Float64) -> float:
         left = self.y - predictor
@@ -110,7 +110,7 @@ class Logistic(SmoothObjective):
     """``phi(eta) = mean(y eta - log(1 + exp eta))``: features that tell two classes apart.
 
     ``y`` are the labels of two classes, the larger counts as 1. The residual of a result is the deviance that is left,
-    as a share of that without features. The other parameters are those of `FeatureObjective`.
+    as a share of that without features, and what the ridge costs. The other parameters are those of `FeatureObjective`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Logistic(SmoothObjective):
     (4, True)
     """
 
-    explains: ClassVar[str] = "the deviance of y"
+    explains: ClassVar[str] = "the deviance without features"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", two_classes(self.y))
@@ -167,7 +167,7 @@ class Poisson(SmoothObjective):
     [3, 7]
     """
 
-    explains: ClassVar[str] = "the deviance of y"
+    explains: ClassVar[str] = "the deviance without features"
 
     def __post_init__(self) -> None:
         super().__post_init__()

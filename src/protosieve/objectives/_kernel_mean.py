@@ -33,6 +33,11 @@ class KernelMean(Objective):
     mean: MeanState
     signed: bool = False  # only where something else than a mean is matched, as least squares are
 
+    def remedy(self) -> str:
+        if self.kernel.nonnegative:
+            return "All rows are too far from the target for this width: choose a larger one"
+        return "Do not centre the rows, or use Gaussian()"
+
     def describe(self) -> str:
         return repr(self.kernel)
 

@@ -1,6 +1,7 @@
 """A user's own set function, known by its values only."""
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -32,9 +33,9 @@ class SetFunction(FittedObjective):
 
     Notes
     -----
-    ``function`` is called once for every row, and by `Streak` once more for every row and set that has room.
-    ``result_.evaluations`` says how often since the stream began, results asked for along the way included. Runs cannot
-    be saved: a state file holds data, never code.
+    ``function`` is called once for every row, and by `Streak` once more for every row and set that has room; a few
+    calls more are for the best row alone and for the result. ``result_.evaluations`` says how often since the stream
+    began, results asked for along the way included. Runs cannot be saved: a state file holds data, never code.
 
     Examples
     --------
@@ -70,6 +71,9 @@ class SetFunction(FittedObjective):
     def begin(self) -> "SetFunction":
         return SetFunction(self.function)
 
+    def remedy(self) -> str:
+        return "The function is 0 for every row alone; it has to tell rows apart one by one"
+
     def evaluations(self) -> int:
         return self._calls[0]
 
@@ -93,15 +97,18 @@ class SetFunction(FittedObjective):
     def gradients(self, fits: Sequence[Fit], rows: Array) -> Float64:
         return np.zeros((len(fits), 0))
 
-    def reaches(self, fit: Fit, members: Array, row: Array, gradient: float | None, gain: float) -> bool:
-        return self.grow(fit, members, row).value - fit.value >= gain
+    def may_gain(self, gradient: float | None, gain: float) -> bool:
+        return True
 
     def upper_bound(self, step: int) -> float:
         return math.nan
 
     def _value(self, rows: Array, what: str) -> float:
         self._calls[0] += 1
-        value = float(self.function(rows))
+        found = self.function(rows)
+        if not isinstance(found, numbers.Real):
+            raise InputError(f"SetFunction: {what} is worth {found!r}; function has to return a number")
+        value = float(found)
         if not value >= 0 or math.isinf(value):
             raise InputError(
                 f"SetFunction: {what} is worth {value}; a monotone function that is 0 for no rows is finite and at "

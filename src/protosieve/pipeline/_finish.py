@@ -79,7 +79,7 @@ def _judged(run: Run, judge: KernelMean, result: Prototypes, weights: Float64) -
         weights=weights,
         objective=value,
         residual=certificate.residual,
-        mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))),
+        mmd=certificate.mmd,
         certificate=certificate,
     )
 

@@ -18,7 +18,7 @@ from protosieve._prototypes import Prototypes
 from protosieve._threads import ahead_of
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
-from protosieve.objectives import Block, Objective
+from protosieve.objectives import Block, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
@@ -95,7 +95,7 @@ class StreamSelector(Selector):
         X : array or DataFrame of shape (n, d)
         y : ignored
         target : array of shape (n_target, d), optional
-            The rows to match; by default ``X`` itself.
+            The rows to match; by default ``X`` itself. An ``objective`` of its own has no target.
 
         Returns
         -------
@@ -225,6 +225,8 @@ class StreamSelector(Selector):
         rows = self._working(as_rows(X, "X"))
         target = getattr(self, "_early_target", None) if target is None else target
         if not len(rows):
+            if target is not None and self.objective is not None:
+                self._target(target, rows, X)  # which refuses it
             self._early_target = target  # it came with a chunk without rows: it is for the first that has some
             return None, rows
         stream = self._open(rows, self._target(target, rows, X))
@@ -368,7 +370,7 @@ class StreamSelector(Selector):
         """A stream lives with the parameters it began with."""
         for name, began in self._stream.parameters.items():
             now = getattr(self, name)
-            if now is not began and now != began:
+            if not same(now, began):
                 raise ParameterError(
                     f"{name} was {began!r} when the stream began and is {now!r} after {self._stream.n_seen} rows; "
                     "set it back, or call fit or a new selector to start again"

@@ -37,6 +37,7 @@ class Refit(Criterion):
 
     def __init__(self, view: BlockView, near: Refits, threshold: float = np.inf) -> None:
         self._view, self._near, self._threshold = view, near, threshold
+        self._tried: tuple[int, Fit] | None = None  # the row that passed, and the set with it
 
     def projected(self, j: int) -> bool:
         return True
@@ -46,11 +47,14 @@ class Refit(Criterion):
 
     def first(self, start: int) -> int | None:
         """A fit per row; O(q^2 n) each."""
-        view, fit = self._view, fit_of(self._view.sieve)
+        view, objective, fit = self._view, self._near.objective, fit_of(self._view.sieve)
         members = self._members()
         for j in range(start, view.stop):
-            pull = float(view.gradient[j]) if len(view.gradient) else None
-            if self._near.objective.reaches(fit, members, view.block.rows[j], pull, self._threshold):
+            if not objective.may_gain(float(view.gradient[j]) if len(view.gradient) else None, self._threshold):
+                continue
+            grown = objective.grow(fit, members, view.block.rows[j])
+            if grown.value - fit.value >= self._threshold:
+                self._tried = j, grown
                 return j
         return None
 
@@ -60,7 +64,10 @@ class Refit(Criterion):
     def admit(self, j: int) -> None:
         """Row j joins; gradients of the rows behind it follow."""
         view, objective = self._view, self._near.objective
-        fit = objective.grow(fit_of(view.sieve), self._members(), view.block.rows[j])
+        if self._tried is not None and self._tried[0] == j:
+            fit = self._tried[1]
+        else:
+            fit = objective.grow(fit_of(view.sieve), self._members(), view.block.rows[j])
         view.sieve.qp = fit
         view.sieve.members.append(self._near.newcomer(j))
         if len(view.gradient):

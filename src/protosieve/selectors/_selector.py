@@ -1,7 +1,6 @@
 """What every selector shares: its parameters, its result, and what a fitted one offers."""
 
 import copy
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -105,7 +104,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     @property
     def weights_(self) -> Float64:
-        """Their weights, zero or more."""
+        """Their weights, zero or more unless the objective is signed."""
         return self.result_.weights
 
     @property
@@ -165,10 +164,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _prototypes(self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
         """The result: rows weighed in float64, the largest weight first."""
+        stated: Objective = objective if self.objective is None else self.objective  # as the user put it
         if not len(chosen.indices):
             raise InputError(
-                f"none of the {n_seen} rows has a positive {objective.pull_means} under {objective.describe()}, so no "
-                f"{'' if objective.signed else 'non-negative '}weights help. {_remedy(objective)}"
+                f"none of the {n_seen} rows has a positive {stated.pull_means} under {stated.describe()}, so no "
+                f"{'' if stated.signed else 'non-negative '}weights help. {stated.remedy()}"
             )
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights, value = weighed.weights, weighed.value
@@ -177,7 +177,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         certificate = Certificate.of(value, bound, objective.sampled(), chosen.rows, weights)
         if self.objective is not None:
             certificate = replace(certificate, whole=self.objective.explains)
-        if value < 0:
+        if value < 0 and self.objective is None:
             warnings.warn(
                 f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
                 f"nothing at all, to {objective.describe()}. A wider kernel, or a selector that solves for the "
@@ -192,7 +192,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 why = "these say all there is to say of the target"
             warnings.warn(
                 f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
-                f"{objective.describe()} {why}",
+                f"{stated.describe()} {why}",
                 ProtosieveWarning,
                 stacklevel=5,
             )
@@ -203,7 +203,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             weights=weights[order],
             objective=value,
             residual=certificate.residual,
-            mmd=float(np.sqrt(max(0.0, 2 * (certificate.upper_bound - value)))) if self.objective is None else math.nan,
+            mmd=certificate.mmd,
             certificate=certificate,
             trace=recorder.trace(n_seen, value),
             kernel=objective.kernel if self.objective is None else None,
@@ -240,10 +240,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"kernel mean; got {objective!r}"
             )
         if self._needs not in objective.offers:
-            others = " or ".join(_CONTENT_WITH[objective.offers[-1]])
+            told = Need.GRADIENTS if Need.GRADIENTS in objective.offers else Need.VALUES
+            *others, last = _CONTENT_WITH[told]
             raise ParameterError(
                 f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
-                f"use {others}"
+                f"use {', '.join(others)} or {last}"
             )
         for word in ("kernel", "mean"):
             if getattr(self, word) is not None:
@@ -323,15 +324,6 @@ def check_labels(y: Any, rows: Array) -> None:
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == rows.shape[1] > 1:
         raise InputError(f"y has shape {shape}, the columns of X: if these are the rows to match, pass them as target=")
-
-
-def _remedy(objective: Objective) -> str:
-    kernel = objective.kernel
-    if kernel is None:
-        return "No row helps on its own: check that rows are features and columns are samples"
-    if kernel.nonnegative:
-        return "All rows are too far from the target for this width: choose a larger one"
-    return "Do not centre the rows, or use Gaussian()"
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -123,7 +123,7 @@ class Newton:
         return self._towards(curve, rows, point, g, s, scale, curve.curvature(point.predictor))
 
     def _climb(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
-        """Where the quadratic misleads, as where nothing curves: uphill, twice as far each time as long as that pays."""
+        """Where the quadratic misleads, as where nothing curves: uphill, twice as far each time while that pays."""
         bent = curve.curvature(point.predictor) + np.abs(curve.gradient(point.predictor)).max()
         best = self._towards(curve, rows, point, g, s, scale, bent)
         while best is not None:
