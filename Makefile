@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-peers bench-files paper soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files paper soak clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -42,6 +42,9 @@ bench-compressed: $(VENV)/.ready  ## A million rows with a compressed mean
 
 bench-coverage: $(VENV)/.ready  ## How often the certificate's bound holds, over 500 samples
 	$(RUN) -m benchmarks.coverage
+
+bench-features: $(VENV)/.ready  ## 100,000 streamed features: speed against a fit per candidate, memory
+	$(RUN) -m benchmarks.features
 
 bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of its own under .bench
 	$(RUN) -m benchmarks.peers

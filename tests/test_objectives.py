@@ -378,7 +378,7 @@ def test_calls_of_a_set_function_are_counted():
     selector = Streak(5, objective=SetFunction(counted), block_size=16)
     for chunk in np.split(rows, 4):
         selector.partial_fit(chunk)
-    assert selector.result_.evaluations == len(calls)
+        assert selector.result_.evaluations == len(calls)
     assert "no bound is known" in str(selector.result_.certificate)
     assert np.isnan(selector.result_.residual)
 
@@ -483,6 +483,12 @@ def test_to_offer_exchanges_is_to_have_a_quadratic():
 
     with pytest.raises(NotImplementedError, match=r"has to have quadratic\(\)"):
         ProtoSwap(2, objective=Offering(y)).fit(rows)
+
+
+def test_ones_own_cannot_be_saved(tmp_path):
+    rows, y = make_regression("squares", 0)
+    with pytest.raises(StateFileError, match=r"never code\. Use the kernels, means and objectives of protosieve"):
+        ProtoStream(3, objective=Huber(y)).partial_fit(rows).save(tmp_path / "run.npz")
 
 
 # -- errors, and what is not theirs

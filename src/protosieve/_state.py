@@ -134,7 +134,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], place: str) -> An
         }
     raise StateFileError(
         f"cannot save {place.removeprefix('root.')}={value!r}: a state file holds data, never code. "
-        "Use the kernels and means of protosieve, and a number as random_state."
+        "Use the kernels, means and objectives of protosieve, and a number as random_state."
     )
 
 

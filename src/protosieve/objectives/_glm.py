@@ -116,11 +116,11 @@ class Logistic(SmoothObjective):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from protosieve import ProtoStream
+    >>> from protosieve import ProtoDash
     >>> from protosieve.objectives import Logistic
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> features = StandardScaler().fit_transform(X).T
-    >>> chosen = ProtoStream(4, objective=Logistic(y, signed=True)).fit(features).result_
+    >>> chosen = ProtoDash(4, objective=Logistic(y, signed=True)).fit(features).result_
     >>> len(chosen), chosen.residual < 0.2
     (4, True)
     """

@@ -34,8 +34,8 @@ class SetFunction(FittedObjective):
     Notes
     -----
     ``function`` is called once for every row, and by `Streak` once more for every row and set that has room; a few
-    calls more are for the best row alone and for the result.
-    ``result_.evaluations`` says how often. Runs cannot be saved: a state file holds data, never code.
+    calls more are for the best row alone and for the result. ``result_.evaluations`` says how often since the stream
+    began, results asked for along the way included. Runs cannot be saved: a state file holds data, never code.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class SetFunction(FittedObjective):
     signed = False
 
     function: Callable[[Array], float]
-    _calls: int = field(default=0, init=False, repr=False, compare=False)
+    _calls: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -65,7 +65,7 @@ class SetFunction(FittedObjective):
 
     def __deepcopy__(self, memo: object) -> "SetFunction":
         twin = SetFunction(self.function)
-        twin._calls = self._calls
+        twin._calls = self._calls  # one count: a result asked for along the way is found on a copy, and calls too
         return twin
 
     def begin(self) -> "SetFunction":
@@ -75,7 +75,7 @@ class SetFunction(FittedObjective):
         return "The function is 0 for every row alone; it has to tell rows apart one by one"
 
     def evaluations(self) -> int:
-        return self._calls
+        return self._calls[0]
 
     def block(self, first: int, rows: Array) -> Block:
         """A call per row."""
@@ -104,7 +104,7 @@ class SetFunction(FittedObjective):
         return math.nan
 
     def _value(self, rows: Array, what: str) -> float:
-        self._calls += 1
+        self._calls[0] += 1
         found = self.function(rows)
         if not isinstance(found, numbers.Real):
             raise InputError(f"SetFunction: {what} is worth {found!r}; function has to return a number")
