@@ -23,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 RANDOM = "random rows"
+_SHORT = 5.0  # seconds that are worth measuring twice
 METHODS: dict[str, Callable] = {
     "ProtoBasic": ProtoBasic,
     "ProtoStream": partial(ProtoStream, epsilon=0.4),
@@ -64,11 +65,11 @@ def choose(data: Data, method: str, m: int) -> Result:
     ``own_residual`` is at the method's own weights, ``residual`` at the best ones: they differ where weights are equal.
     ``accuracies`` are those of 1-NN with the first of the prototypes, as many as ``prefixes`` say.
     """
-    with clocked_mean() as spent:
-        start = time.perf_counter()
-        selector = fitted(method, m, dataset(data).base)
-        result = selector.result_
-        seconds = time.perf_counter() - start
+    selector, alone, mean = _timed(method, m, dataset(data).base)
+    if alone + mean < _SHORT:  # then the better of two
+        _, again, mean_again = _timed(method, m, dataset(data).base)
+        alone, mean = min(alone, again), min(mean, mean_again)
+    result = selector.result_
     # the heaviest first; where all weigh the same, in the order they were chosen
     indices = selector.order_ if isinstance(selector, MMDCritic) else result.indices
     return {
@@ -76,10 +77,20 @@ def choose(data: Data, method: str, m: int) -> Result:
         **judge(data).score(result.rows, result.weights)._asdict(),
         "weights": result.weights.tolist(),
         "upper_bound": judge(data).upper_bound,
-        "seconds": seconds,
-        "mean_seconds": sum(spent),
+        "seconds": alone + mean,
+        "mean_seconds": mean,
         "thresholds": thresholds(selector),
     }
+
+
+def _timed(method: str, m: int, X: np.ndarray) -> tuple[Any, float, float]:
+    """A selector, its result asked for, and its seconds: without the mean, and those of the mean."""
+    with clocked_mean() as spent:
+        start = time.perf_counter()
+        selector = fitted(method, m, X)
+        assert len(selector.result_)
+        seconds = time.perf_counter() - start
+    return selector, seconds - sum(spent), sum(spent)
 
 
 def choose_random(data: Data, m: int, seed: int) -> Result:
