@@ -5,7 +5,8 @@ measurements, their logarithms, their squares, and the cubes of the ten means), 
 features with the base, each standardised on the training part. The selectors see them once, 256 at a time, in an order
 drawn at random; what they are compared with needs the whole matrix.
 
-`Streak` fits every set with every feature, which takes a minute or two for each split: it runs with ``--streak``.
+`Streak` fits a set anew for every feature that could join it, some ten seconds or more a split: it runs with
+``--streak``.
 
 Whoever chooses, scikit-learn's `LogisticRegression()` is then fitted on the 20 features, and judged by the fifth of the
 tumours that neither has seen.
