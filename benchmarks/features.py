@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks._measure import peak_mb, resident_mb
-from protosieve import ProtoBasic, ProtoStream, Streak
+from protosieve import ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, Streak
 from protosieve._blas import one_thread
 from protosieve.errors import ProtosieveWarning
-from protosieve.objectives import Logistic
+from protosieve.objectives import LeastSquares, Logistic
 
 CHUNK = 1000
 USEFUL = 20
@@ -46,6 +46,29 @@ def fits_per_second(objective: Logistic, half: np.ndarray, candidates: np.ndarra
         for row in candidates:
             objective.grow(fit, half, row)
     return len(candidates) / (time.perf_counter() - start)
+
+
+def near_copies() -> None:
+    """Print what selectors make of 1,000 features in 40 groups of near copies, 10 groups of which matter."""
+    rng = np.random.default_rng(0)
+    groups = rng.normal(size=(40, 400))
+    order = rng.permutation(1000)
+    rows = (np.repeat(groups, 25, axis=0) + 0.2 * rng.normal(size=(1000, 400)))[order]
+    eta = np.linspace(2, 0.4, 10) @ groups[:10]
+    logistic = Logistic(rng.random(400) < 1 / (1 + np.exp(-eta)), signed=True, ridge=1 / 400)
+    squares = LeastSquares(eta + rng.normal(size=400), signed=True)
+    print("\n| near copies | m | kept | residual | groups |\n|---|---|---|---|---|")
+    runs = [(selector, logistic) for selector in (ProtoBasic, ProtoStream, ProtoDash)]
+    for selector, objective in [*runs, (ProtoSwap, squares), (ProtoDash, squares)]:
+        for m in (10, 30):
+            result = selector(m, objective=objective, random_state=0).fit(rows).result_
+            name = f"{selector.__name__}, {type(objective).__name__}"
+            found = len(set(order[result.indices] // 25))
+            print(f"| {name} | {m} | {len(result)} | {result.residual:.3f} | {found} |")
+    pull = np.abs(logistic.block(0, rows).mu)
+    for name, turned in (("rising", np.argsort(pull)), ("falling", np.argsort(-pull))):
+        left = ProtoStream(10, objective=logistic).fit(rows[turned]).result_.residual
+        print(f"| ProtoStream, gradients {name} | 10 | | {left:.3f} | |")
 
 
 def main() -> None:
@@ -82,6 +105,7 @@ def main() -> None:
     print(f"\nA fit per candidate, one set of {m // 2}: {one:,.0f} features/s; ProtoStream is {times:.0f} x as fast.")
     print(f"Streak, 200 features: {streak:,.1f} features/s, {rates['ProtoStream'] / streak:,.0f} x.")
     print(f"Making the features is not counted; peak {peak_mb():.0f} MB.")
+    near_copies()
 
 
 if __name__ == "__main__":

@@ -652,15 +652,6 @@ def test_free_exchanges_are_exact(seed, m, n, copies):
         value = chosen.value
 
 
-def test_a_warning_about_features_does_not_speak_of_kernels():
-    rows = np.random.default_rng(0).normal(size=(400, 300))
-    y = rows[0] + 0.1 * np.random.default_rng(1).normal(size=300)
-    with pytest.warns(ProtosieveWarning, match=r"kept \d+ of n_prototypes=30.*ProtoBasic always keeps as many"):
-        kept = ProtoStream(30, objective=LeastSquares(y)).fit(rows).result_
-    assert len(kept) < 15
-    assert len(ProtoBasic(30, objective=LeastSquares(y)).fit(rows).result_) == 30
-
-
 @pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-5, 1e-4, 1e-3])
 def test_near_copies_do_not_lower_the_value(noise):
     for seed in range(8):

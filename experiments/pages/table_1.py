@@ -23,10 +23,10 @@ kernel (its width is not printed; 5 reproduces the values) and epsilon = 0.4. Be
 ProtoSwap, and random rows with the best weights.
 
 Our seconds are of one thread, the better of two runs where they are short, rows in the order of the file: in all, and
-without the pass over all pairs of rows that the exact mean takes, which is the same for every method. *Residual* is what is left of the squared MMD, as a share
-of |mu|^2: compare it rather than l, which differs in the fourth digit where the residual differs tenfold. It is
-given at each method's own weights, which are equal for MMD-critic, and at the best weights on the same rows. The best
-weights are often zero: such rows are kept but count for nothing.
+without the pass over all pairs of rows that the exact mean takes, which is the same for every method. *Residual* is
+what is left of the squared MMD, as a share of |mu|^2: compare it rather than l, which differs in the fourth digit where
+the residual differs tenfold. It is given at each method's own weights, which are equal for MMD-critic, and at the best
+weights on the same rows. Where the best weight is zero, a row is kept but counts for nothing.
 """
 
 
