@@ -1,12 +1,10 @@
 """A block of rows as sets see it whose weights are fitted anew with every row they take."""
 
-import numpy as np
-
 from protosieve._typing import Float64, Indices
 from protosieve.objectives import Block, Fit, FittedObjective
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._sieves import Sieve
-from protosieve.selectors._views import BlockView, Criterion
+from protosieve.selectors._views import BlockView
 
 __all__ = ["Refit", "Refits"]
 
@@ -32,12 +30,11 @@ class Refits:
         return Refit(view, self)
 
 
-class Refit(Criterion):
-    """The weights of a set as it takes rows of a block; by itself the criterion of rows with enough marginal value."""
+class Refit:
+    """The weights of a set as it takes rows of a block: what `Program` is to the kernel mean."""
 
-    def __init__(self, view: BlockView, near: Refits, threshold: float = np.inf) -> None:
-        self._view, self._near, self._threshold = view, near, threshold
-        self._tried: tuple[int, Fit] | None = None  # the row that passed, and the set with it
+    def __init__(self, view: BlockView, near: Refits) -> None:
+        self._view, self._near = view, near
 
     def projected(self, j: int) -> bool:
         return True
@@ -45,29 +42,14 @@ class Refit(Criterion):
     def expect(self, rows: Indices) -> None:
         """Nothing can be done for several rows at once."""
 
-    def first(self, start: int) -> int | None:
-        """A fit per row; O(q^2 n) each."""
-        view, objective, fit = self._view, self._near.objective, fit_of(self._view.sieve)
-        members = self._members()
-        for j in range(start, view.stop):
-            if not objective.may_gain(float(view.gradient[j]) if len(view.gradient) else None, self._threshold):
-                continue
-            grown = objective.grow(fit, members, view.block.rows[j])
-            if grown.value - fit.value >= self._threshold:
-                self._tried = j, grown
-                return j
-        return None
+    def with_row(self, j: int) -> Fit:
+        """The set with row j of the block. O(q^2 n)."""
+        return self._near.objective.grow(fit_of(self._view.sieve), self._members(), self._view.block.rows[j])
 
-    def take(self, j: int) -> None:
-        self.admit(j)
-
-    def admit(self, j: int) -> None:
-        """Row j joins; gradients of the rows behind it follow."""
+    def admit(self, j: int, grown: Fit | None = None) -> None:
+        """Row j joins, which makes the set ``grown`` where that is known; gradients of the rows behind it follow."""
         view, objective = self._view, self._near.objective
-        if self._tried is not None and self._tried[0] == j:
-            fit = self._tried[1]
-        else:
-            fit = objective.grow(fit_of(view.sieve), self._members(), view.block.rows[j])
+        fit = self.with_row(j) if grown is None else grown
         view.sieve.qp = fit
         view.sieve.members.append(self._near.newcomer(j))
         if len(view.gradient):

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from protosieve._typing import Float64, Indices
 from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
-from protosieve.selectors._refits import Refit, Refits
+from protosieve.selectors._refits import Refits
 from protosieve.selectors._threshold import ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 from protosieve.weights import definite_cholesky
@@ -101,6 +101,28 @@ class _ByGain(Criterion):
         self._lines += 1
 
 
+class _ByValue(Criterion):
+    """Rows whose marginal value reaches a threshold where sets are fitted: a fit per row that is not ruled out."""
+
+    def __init__(self, view: BlockView, near: Refits, threshold: float) -> None:
+        self._view, self._objective, self._threshold = view, near.objective, threshold
+        self._program = near.program(view)
+
+    def first(self, start: int) -> int | None:
+        view, before = self._view, self._view.sieve.value
+        for j in range(start, view.stop):
+            pull = float(view.gradient[j]) if len(view.gradient) else None
+            if not self._objective.may_gain(pull, self._threshold):
+                continue
+            self._grown = self._program.with_row(j)
+            if self._grown.value - before >= self._threshold:
+                return j
+        return None
+
+    def take(self, j: int) -> None:
+        self._program.admit(j, self._grown)
+
+
 class Streak(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose marginal value passes it; return the best set.
 
@@ -188,5 +210,5 @@ class Streak(ThresholdSelector):
     def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
         threshold = tau / self.n_prototypes
         if isinstance(near, Refits):
-            return Refit(view, near, threshold)
+            return _ByValue(view, near, threshold)
         return _ByGain(view, near.program(view), threshold)
