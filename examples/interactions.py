@@ -207,9 +207,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python examples/interactions.py", description=__doc__)
     parser.add_argument("--base", type=int, default=100, help="base features, at most 100 (default)")
-    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--splits", type=int, default=20, help="training and test parts to average over (20)")
     parser.add_argument("--streak", action="store_true", help="Streak too, which takes some minutes more")
     options = parser.parse_args()
+    if not 10 <= options.base <= 100 or options.splits < 2:
+        parser.error("--base is 10 to 100, --splits 2 or more")
     choosers = {**CHOOSERS, **(SLOW if options.streak else {})}
     warnings.simplefilter("ignore", ProtosieveWarning)
     X, y = load_breast_cancer(return_X_y=True)

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 try:
-    from experiments._index import write_index
+    from experiments._index import SMOKE_WARNING, write_index
     from experiments._progress import reporting
-    from experiments._scale import FULL, SMOKE
+    from experiments._scale import FULL, SMOKE, Data
     from experiments._task import Results, Store, Task
     from experiments._workers import together
     from experiments.measures._data import dataset
@@ -22,7 +22,7 @@ NAMES = [module.__name__.rpartition(".")[2] for module in PAGES]
 EXAMPLES = f"""pages: {", ".join(NAMES)}
 
 examples:
-  python -m experiments                          everything, into docs/paper; minutes on two cores, seconds when known
+  python -m experiments                          everything, into docs/paper; some 15 minutes, seconds when known
   python -m experiments table_1                  one page of it
   python -m experiments --smoke --out /tmp/try   a few rows only, to see that it runs
 
@@ -38,12 +38,13 @@ def main() -> None:
     store, start = Store(options.cache, fresh=options.fresh), time.perf_counter()
     tasks = list(dict.fromkeys(task for module in wanted for task in module.tasks(scale)))
     missing = [task for task in tasks if not store.knows(task)]
-    if missing:
-        for data in scale.both:
-            dataset(data)  # what is not there is missed now, not after minutes
+    for data in {data for task in missing for data in task.arguments if isinstance(data, Data)}:
+        dataset(data)  # what is not there is missed now, not after minutes
     results = run(tasks, store, quiet=options.quiet)
     pages = [module.page(results, scale) for module in wanted]
     for page in pages:
+        if options.smoke:
+            page.lead(SMOKE_WARNING)
         page.write(options.out)
     if len(wanted) == len(PAGES):
         write_index(pages, scale, options.out)
@@ -73,6 +74,12 @@ def parse() -> argparse.Namespace:
         parser.error(f"no page is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
     if options.out is None:
         options.out = options.cache / "smoke" if options.smoke else ROOT / "docs" / "paper"
+    for word in ("cache", "out"):
+        folder = getattr(options, word)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--{word}: {folder} cannot be a folder to write to ({error.strerror}); name another")
     return options
 
 
@@ -80,13 +87,17 @@ def run(tasks: list[Task], store: Store, *, quiet: bool = False) -> Results:
     """The results of different tasks, told of on the way: first those that need not be alone, beside each other."""
     beside = [task for task in tasks if not (task.alone or store.knows(task))]
     results = {}
+    known = [task for task in tasks if store.knows(task)]
     with reporting(len(tasks), quiet=quiet) as report:
+        for task in known:
+            report(task, known=True)
+            results[task] = store.result(task)
         for task, result in together(beside, store):
             report(task, known=False)
             results[task] = result
         for task in tasks:
             if task not in results:
-                report(task, known=store.knows(task))
+                report(task, known=False)
                 results[task] = store.result(task)
     return results
 

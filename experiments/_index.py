@@ -12,14 +12,14 @@ import protosieve
 from experiments._page import Page, Table
 from experiments._scale import SMOKE, Scale
 
-__all__ = ["write_index"]
+__all__ = ["SMOKE_WARNING", "write_index"]
 
 INTRODUCTION = """
 The experiments of *Streaming Methods for Restricted Strongly Convex Functions with Applications to Prototype Selection*
 (section 6 and appendix B), run on this code, beside what the paper prints and beside methods it does not have.
 
 ```console
-make paper                              # all of it, into docs/paper, with a bar: minutes on two cores
+make paper                              # all of it, into docs/paper, with a bar: some 15 minutes on two cores
 python -m experiments --help            # one page, another folder, a quick try
 ```
 

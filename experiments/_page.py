@@ -65,6 +65,10 @@ class Page:
         """Markdown, a paragraph or several."""
         self._body.append(paragraph.strip())
 
+    def lead(self, paragraph: str) -> None:
+        """Above all else."""
+        self._body.insert(0, paragraph)
+
     def claim(self, text: str, *, holds: bool | str, seen: str) -> None:
         """A claim and what became of it, here and in the index. ``seen`` states numbers from the results."""
         made = Claim(text, holds, seen)

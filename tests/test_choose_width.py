@@ -81,12 +81,13 @@ def test_the_selector_given_is_left_as_it_is_and_its_size_counts():
 
 def test_it_prints_a_table():
     found = choose_width(X, y, 5, widths=[0.5, 2.0], folds=2)
-    head, columns, *lines, last = str(found).splitlines()
+    head, columns, *lines, last, end = str(found).splitlines()
     assert head == found.title
     assert columns.split() == ["width", "accuracy", "spread"]
     assert [float(line.split()[0]) for line in lines] == [0.5, 2.0]
     assert [line.endswith("<- chosen") for line in lines] == [width == found.width for width in found.widths]
     assert last == f"the median rule: {found.median:.4g}"
+    assert end.startswith("the chosen width is at the end of the grid")
 
 
 def test_the_same_seed_gives_the_same_choice():
@@ -99,6 +100,8 @@ def test_the_same_seed_gives_the_same_choice():
     [
         (None, "y is None; it judges by labels"),
         (y[:-1], "X has 150 rows and y has 149 labels; give one for each row"),
+        (y[:10], "X has 150 rows and y has 10 labels; give one for each row"),
+        (np.linspace(0, 1, 150), "150 different numbers .* classes are needed"),
         (np.zeros((150, 2)), r"y has the shape \(150, 2\); give one label for each row"),
         (np.where(np.arange(150) == 7, np.nan, y), r"y: row 7 has no label \(nan\); leave such rows out"),
         ([None, *NAMES[1:]], r"y: row 0 has no label \(None\)"),

@@ -229,3 +229,9 @@ def test_a_folder_that_cannot_be_written(raw, home, serve):
 def test_rows_are_single_or_double_precision(load):
     with pytest.raises(ParameterError, match=f"{load.__name__}: dtype must be float32 or float64, got <class 'int'>"):
         load(dtype=int)
+
+
+def test_a_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PROTOSIEVE_DATA", str(tmp_path / "typo"))
+    with pytest.raises(InputError, match=r"PROTOSIEVE_DATA names .*typo, which is no folder"):
+        load_letters()

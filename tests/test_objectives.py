@@ -549,8 +549,11 @@ def test_input_errors_name_the_remedy():
         ProtoStream(3, objective=objective, kernel=lambda X, Y: X @ Y.T).fit(rows)
     fitted = ProtoStream(3, objective=objective).fit(rows)
     for method in (fitted.transform, fitted.predict):
-        with pytest.raises(ParameterError, match="only where it is the kernel mean"):
+        with pytest.raises(ParameterError, match="only where the objective is the kernel mean"):
             method(rows)
+    assert not hasattr(fitted, "kernel_")
+    assert "weights_" in dir(fitted)
+    assert "ProtoStream" in fitted._repr_html_()
     with pytest.raises(InputError, match="only selections by the kernel mean have criticisms"):
         criticisms(fitted, rows, 2)
     with pytest.raises(InputError, match="No feature helps on its own"):

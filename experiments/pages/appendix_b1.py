@@ -156,7 +156,9 @@ def _draw(shown: list[_Shown], reading: str) -> Figure:
             _bars(axes, one, grouping, reading)
             axes.set(title=f"{one.groups} groups ({GROUPS[one.groups]}), {kind}")
         line[0].set(ylabel="share, %")
-        line[1].sharey(line[0])
+        top = max(axes.get_ylim()[1] for axes in line)
+        for axes in line:
+            axes.set_ylim(0, top)
     handles, words = grid[0][0].get_legend_handles_labels()
     drawn_on.legend(handles, words, loc="outside lower center", ncols=3, frameon=False)
     return drawn_on

@@ -97,7 +97,7 @@ def _judge(made: Page, seen: _Seen) -> None:
         f"Of the largest possible l, random rows reach {100 * (1 - random):.2f} % at m = {m}, ProtoStream "
         f"{100 * (1 - stream):.2f} % and ProtoBasic {100 * (1 - basic):.1f} %. By residual the first two "
         f"differ by a factor of {random / stream:.2g}: compare residuals. ProtoStream keeps a row when it adds enough "
-        " to a set filled so far, and lets none go; ProtoSwap also lets go, and leaves "
+        "to a set filled so far, and lets none go; ProtoSwap also lets go, and leaves "
         f"{seen.of('ProtoSwap', m) / stream:.2g} times as much as ProtoStream there."
     )
 

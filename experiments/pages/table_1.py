@@ -160,7 +160,7 @@ def _rank(made: Page, results: Results, scale: Scale) -> None:
     holds = all(ratio < 1 or (m <= SMALL and ratio <= 1 + CLOSE) for _, m, *_, ratio in rows)
     worst, best = (pick(rows, key=lambda row: row[-1]) for pick in (max, min))
     made.claim(
-        "ProtoSwap, in one pass, leaves less than every other method, the batch ones included "
+        "ProtoSwap, in one pass, leaves less of its own data than every other method, the batch ones included "
         f"(at m <= {SMALL} not over {1 + CLOSE} times as much)",
         holds=holds,
         seen=f"From {best[-1]:.2f} times the next best ({best[3]}, {best[0]}, m = {best[1]}) "

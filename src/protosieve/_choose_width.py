@@ -52,7 +52,9 @@ class WidthChoice:
         for width, accuracy, spread in zip(self.widths, self.accuracy, self.spread, strict=True):
             mark = "  <- chosen" if width == self.width else ""
             lines.append(f"{width:9.4g}  {accuracy:8.4f}  {spread:6.4f}{mark}")
-        return "\n".join([self.title, *lines, f"the median rule: {self.median:.4g}"])
+        ends = (self.widths[0], self.widths[-1]) if len(self.widths) > 1 else ()
+        more = ["the chosen width is at the end of the grid: try wider ones, or narrower"] if self.width in ends else []
+        return "\n".join([self.title, *lines, f"the median rule: {self.median:.4g}", *more])
 
 
 def choose_width(
@@ -121,9 +123,8 @@ def choose_width(
     whole_number(2).check("choose_width", "folds", folds)
     seeds = generator(random_state)
     split, seed = StratifiedKFold(folds, shuffle=True, random_state=_whole(seeds)), _whole(seeds)
-    rows, labels = as_rows(X, "X"), _labels(y, folds)
-    if len(rows) != len(labels):
-        raise InputError(f"X has {len(rows)} rows and y has {len(labels)} labels; give one for each row")
+    rows = as_rows(X, "X")
+    labels = _labels(y, folds, len(rows))
     base = _base(selector, n_prototypes, seed)
     median = _median(rows, seed)
     tried = _grid(widths, median)
@@ -148,13 +149,15 @@ def _accuracy(selector: Selector, width: float, rows: Array, labels: Indices, tr
     return float(np.mean(labels[train][result.indices][nearest] == labels[held]))
 
 
-def _labels(y: Any, folds: int) -> Indices:
+def _labels(y: Any, folds: int, n_rows: int) -> Indices:
     """Classes as numbers."""
     if y is None:
         raise InputError("choose_width: y is None; it judges by labels, so give one for each row")
     given = np.asarray(y)
     if given.ndim != 1:
         raise InputError(f"y has the shape {given.shape}; give one label for each row")
+    if len(given) != n_rows:
+        raise InputError(f"X has {n_rows} rows and y has {len(given)} labels; give one for each row")
     missing = np.flatnonzero([label is None or label != label for label in given.tolist()])
     if len(missing):
         raise InputError(f"y: row {missing[0]} has no label ({given[missing[0]]}); leave such rows out")
@@ -162,6 +165,10 @@ def _labels(y: Any, folds: int) -> Indices:
         classes, numbers, counts = np.unique(given, return_inverse=True, return_counts=True)
     except TypeError as error:
         raise InputError(f"y mixes labels that cannot be sorted ({error}); make all of them text") from error
+    if given.dtype.kind == "f" and 2 * len(classes) > n_rows:
+        raise InputError(
+            f"y has {len(classes)} different numbers for {n_rows} rows: it looks continuous, and classes are needed"
+        )
     if len(counts) and counts.min() < folds:
         rare = classes[counts.argmin()]
         raise InputError(

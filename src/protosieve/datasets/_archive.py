@@ -64,7 +64,9 @@ class Archive(ABC):
         except InputError:
             raise
         except _BROKEN as error:
-            raise InputError(f"{self.place} cannot be had ({_words(error)}): {self.remedy}") from error
+            named = os.environ.get(_VARIABLE)
+            there = f"there is no {self.file} in {named}, and " if named else ""
+            raise InputError(f"{there}{self.place} cannot be had ({_words(error)}): {self.remedy}") from error
         checked = self._checked(fetched, self.place)
         self._keep(checked)
         return checked
@@ -86,6 +88,10 @@ class Archive(ABC):
                 )
             return path
         named = os.environ.get(_VARIABLE)
+        if named and not Path(named).is_dir():
+            raise InputError(
+                f"{_VARIABLE} names {named}, which is no folder: set it to one that has {self.file}, or to none"
+            )
         places = [Path(named) / self.file] if named else []
         return next((path for path in (*places, self.kept()) if path.is_file()), None)
 

@@ -31,7 +31,10 @@ class Guarantee:
 
     def __str__(self) -> str:
         if self.kappa < 1e-6:
-            return f"{self.rule} is guaranteed nothing here: some {self.size} elements are too much alike"
+            return (
+                f"{self.rule} is guaranteed nothing here: along some {self.size} elements the objective is flat; "
+                "they are too much alike, or it needs a ridge"
+            )
         return f"{self.rule} is guaranteed at least {_percent(self.kappa)} % of the value of the best {self.size}"
 
 

@@ -65,10 +65,6 @@ class Objective(ABC):
 
     explains: ClassVar[str] = "the bound"  # in messages: what its bound is the whole of
 
-    keeps_more: ClassVar[str] = (  # in messages: the remedy where far fewer rows were kept than asked for
-        "ProtoBasic always keeps as many; ProtoDash, where there are gradients, while any row helps"
-    )
-
     signed: bool  # whether weights may be negative
     kernel: Kernel | None  # by which rows are compared, if they are
 
@@ -106,6 +102,14 @@ class Objective(ABC):
             return known[key]
 
         return f
+
+    def whole(self) -> str:
+        """In messages: what its bound is the whole of."""
+        return self.explains
+
+    def keeps_more(self) -> str:
+        """In messages: the remedy where far fewer rows were kept than asked for."""
+        return "ProtoBasic always keeps as many"
 
     def remedy(self) -> str:
         """In messages: what to do where no row is worth anything."""

@@ -108,6 +108,13 @@ class FeatureObjective(FittedObjective):
     def __deepcopy__(self, memo: object) -> "FeatureObjective":
         return self  # nothing in it changes
 
+    def whole(self) -> str:
+        return f"{self.explains}{', what the ridge costs taken off' if self.ridge else ''}"
+
+    def keeps_more(self) -> str:
+        sign = "" if self.signed else "signed=True lets features count against y, too; "
+        return f"{sign}features of one scale compete on equal terms; ProtoBasic always keeps as many"
+
     def remedy(self) -> str:
         return "No feature helps on its own: check that rows are features and columns are samples, or try signed=True"
 

@@ -36,6 +36,10 @@ _EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more tha
 __all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
 
 
+class NoKernelError(ParameterError, AttributeError):
+    """What is made of a kernel is not there; an `AttributeError`, so that ``hasattr`` and ``dir`` know."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """What an algorithm has chosen: row numbers, rows, and the weights it knows (a start for the last solve)."""
@@ -122,9 +126,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         """The kernel in use, with its width as a number."""
         kernel = self.result_.kernel
         if kernel is None:
-            raise ParameterError(
-                f"{type(self).__name__}: rows were chosen by {self.objective!r}, which compares none; only where it is "
-                "the kernel mean are there a kernel, nearest prototypes and similarities to them"
+            raise NoKernelError(
+                f"{type(self).__name__}: rows were chosen by {self.objective!r}, not by a kernel; only where the "
+                "objective is the kernel mean are there a kernel, nearest prototypes and similarities to them"
             )
         return kernel
 
@@ -176,7 +180,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         bound = objective.upper_bound(self.block_size)
         certificate = Certificate.of(value, bound, objective.sampled(), chosen.rows, weights)
         if self.objective is not None:
-            certificate = replace(certificate, whole=self.objective.explains)
+            certificate = replace(certificate, whole=stated.whole())
         if value < 0 and self.objective is None:
             warnings.warn(
                 f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
@@ -186,7 +190,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 stacklevel=5,
             )
         if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
-            remedy = self._keeps_more if self.objective is None else self.objective.keeps_more
+            remedy = self._keeps_more if self.objective is None else self.objective.keeps_more()
             why = f"no other of {n_seen} rows adds enough to what these say. {remedy}"
             if certificate.residual <= _NOTHING_LEFT:
                 why = "these say all there is to say of the target"
