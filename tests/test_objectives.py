@@ -1,8 +1,10 @@
 """Objectives other than the kernel mean: weights against scikit-learn and SciPy, selectors against literal twins."""
 
 import copy
+import pickle
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -340,7 +342,32 @@ def test_memory_does_not_grow_with_the_stream():
     assert max(sizes) <= 2 * most + 32
 
 
+@each_sign
+def test_more_passes_and_reviews_serve_least_squares_too(signed):
+    rows, y = make_regression("squares", 12, 80, 40)
+    make = partial(ProtoSwap, 5, objective=LeastSquares(y, signed=signed), second_look=0, block_size=8, random_state=0)
+    once, twice = (make(passes=passes).fit(rows) for passes in (1, 2))
+    assert twice.objective_ >= once.objective_ - 1e-12
+    reviewed = make().fit(rows).review(rows)
+    assert np.array_equal(reviewed.prototype_indices_, twice.prototype_indices_)
+    assert set(once.prototype_indices_) <= set(once.held_indices_)
+    again = pickle.loads(pickle.dumps(once.result_))
+    assert np.array_equal(again.weights, once.weights_)
+    assert again.certificate.residual == once.result_.residual
+
+
 # -- set functions
+
+
+def test_any_chunks_give_a_set_function_the_same_result():
+    rows = np.random.default_rng(2).random((60, 20)) < 0.15
+    for selector in (ProtoBasic, Streak):
+        whole = selector(4, objective=SetFunction(covered), block_size=8).fit(rows).result_
+        parts = selector(4, objective=SetFunction(covered), block_size=8)
+        for chunk in np.split(rows, [3, 20, 41]):
+            parts.partial_fit(chunk)
+        assert np.array_equal(whole.indices, parts.result_.indices)
+        assert whole.objective == parts.result_.objective
 
 
 def covered(rows):
