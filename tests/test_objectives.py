@@ -521,6 +521,14 @@ def test_ones_own_cannot_be_saved(tmp_path):
 # -- errors, and what is not theirs
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_features_whose_squares_no_number_holds_are_refused(scale):
+    rows, y = make_regression("squares", 0)
+    for selector in (ProtoBasic, ProtoStream, Streak, ProtoDash):
+        with pytest.raises(InputError, match=r"row 0: .* squared length (inf|0.0); scale the features"):
+            selector(3, objective=LeastSquares(y)).fit(scale * rows)
+
+
 def test_warnings_do_not_speak_of_kernels():
     rows, y = make_regression("squares", 1, 40, 30)
     objective = LeastSquares(y)

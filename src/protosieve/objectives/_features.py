@@ -137,7 +137,7 @@ class FeatureObjective(FittedObjective):
         with np.errstate(all="ignore"):
             mu, squares = rows @ slope, np.einsum("ij,ij->i", rows, rows)
             mu[np.abs(mu) <= _ROUNDING * np.sqrt(squares) * np.linalg.norm(slope)] = 0.0
-        wrong = np.flatnonzero(~np.isfinite(mu + squares))
+        wrong = np.flatnonzero(~np.isfinite(mu + squares) | ((squares == 0) & rows.any(axis=1)))
         if len(wrong):
             row = int(wrong[0])
             raise InputError(

@@ -164,7 +164,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _weigh(self, objective: Any, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
         """The weights of the chosen rows, by default the best there are; ``mu`` where it is known better."""
-        return objective.weigh(rows, start) if mu is None else objective.weigh(rows, start, mu)  # type: ignore[no-any-return]
+        weighed: Weighed = objective.weigh(rows, start, *(() if mu is None else (mu,)))
+        return weighed
 
     def _prototypes(self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
         """The result: rows weighed in float64, the largest weight first."""
@@ -181,25 +182,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         certificate = Certificate.of(value, bound, objective.sampled(), chosen.rows, weights)
         if self.objective is not None:
             certificate = replace(certificate, whole=stated.whole())
-        if value < 0 and self.objective is None:
-            warnings.warn(
-                f"{type(self).__name__}: {len(chosen.indices)} rows at these weights are further from the target than "
-                f"nothing at all, to {objective.describe()}. A wider kernel, or a selector that solves for the "
-                "weights, such as ProtoSwap, does better",
-                ProtosieveWarning,
-                stacklevel=5,
-            )
-        if 2 * len(chosen.indices) < min(self.n_prototypes, n_seen):
-            remedy = self._keeps_more if self.objective is None else self.objective.keeps_more()
-            why = f"no other of {n_seen} rows adds enough to what these say. {remedy}"
-            if certificate.residual <= _NOTHING_LEFT:
-                why = "these say all there is to say of the target"
-            warnings.warn(
-                f"{type(self).__name__} kept {len(chosen.indices)} of n_prototypes={self.n_prototypes}: to "
-                f"{stated.describe()} {why}",
-                ProtosieveWarning,
-                stacklevel=5,
-            )
+        self._warn(stated, certificate, len(chosen.indices), n_seen)
         names = getattr(self, "feature_names_in_", None)
         return Prototypes(
             indices=chosen.indices[order],
@@ -220,6 +203,27 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             evaluations=objective.evaluations(),
             feature_names=None if names is None else tuple(map(str, names)),
         )
+
+    def _warn(self, stated: Objective, certificate: Certificate, kept: int, n_seen: int) -> None:
+        """Of a result that is right, but not what was perhaps expected."""
+        if certificate.value < 0 and self.objective is None:
+            warnings.warn(
+                f"{type(self).__name__}: {kept} rows at these weights are further from the target than nothing at all, "
+                f"to {stated.describe()}. A wider kernel, or a selector that solves for the weights, such as "
+                "ProtoSwap, does better",
+                ProtosieveWarning,
+                stacklevel=6,
+            )
+        if 2 * kept < min(self.n_prototypes, n_seen):
+            remedy = self._keeps_more if self.objective is None else stated.keeps_more()
+            why = f"no other of {n_seen} rows adds enough to what these say. {remedy}"
+            if certificate.residual <= _NOTHING_LEFT:
+                why = "these say all there is to say of the target"
+            warnings.warn(
+                f"{type(self).__name__} kept {kept} of n_prototypes={self.n_prototypes}: to {stated.describe()} {why}",
+                ProtosieveWarning,
+                stacklevel=6,
+            )
 
     # -- what users pass
 
