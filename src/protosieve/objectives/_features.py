@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -223,21 +223,3 @@ class SmoothObjective(FeatureObjective):
     @property
     def _newton(self) -> Newton:
         return Newton(self.signed, float(self.ridge), self.intercept)
-
-
-def two_classes(y: Any) -> Float64:
-    """Labels of two classes as 0 and 1, the larger as 1."""
-    labels = np.asarray(y)
-    missing = [i for i, label in enumerate(labels.ravel().tolist()) if label is None or label != label]
-    if missing:
-        raise ParameterError(f"Logistic: y[{missing[0]}] has no label; leave such samples out")
-    try:
-        classes = np.unique(labels)
-    except TypeError as error:
-        raise ParameterError("Logistic: y must be labels of one kind, all numbers or all strings") from error
-    if labels.ndim != 1 or len(classes) != 2:
-        raise ParameterError(
-            f"Logistic: y must be the labels of two classes, one per sample; got shape {labels.shape} with "
-            f"{len(classes)} different values"
-        )
-    return np.asarray(labels == classes[1], np.float64)

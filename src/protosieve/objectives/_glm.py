@@ -1,19 +1,18 @@
 """Least squares, logistic regression and Poisson regression over streamed features."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, xlogy
 
 from protosieve._state import storable
-from protosieve._typing import Array, Float64
+from protosieve._typing import Float64
 from protosieve.errors import ParameterError
-from protosieve.kernels import Kernel, Points
-from protosieve.means import SettledMean
 from protosieve.objectives._base import Block, Need
-from protosieve.objectives._features import SmoothObjective, two_classes
+from protosieve.objectives._features import SmoothObjective
 from protosieve.objectives._kernel_mean import KernelMean
+from protosieve.objectives._quadratic import InnerProduct, Response
 
 __all__ = ["LeastSquares", "Logistic", "Poisson"]
 
@@ -69,42 +68,6 @@ class LeastSquares(SmoothObjective):
 
 
 @storable
-@dataclass(frozen=True)
-class InnerProduct(Kernel):
-    """``<x, z> / n``, of centred features where there is an intercept; and the ridge for a feature with itself."""
-
-    ridge: float
-    centred: bool
-
-    def prepare(self, X: Array) -> Points:
-        left = X - X.mean(axis=1, keepdims=True) if self.centred else X
-        return Points(left / np.sqrt(X.shape[1]))
-
-    def block(self, A: Points, B: Points) -> Array:
-        return np.asarray(A.left @ B.left.T)
-
-    def diagonal(self, A: Points) -> Array:
-        return np.asarray(np.einsum("ij,ij->i", A.left, A.left) + self.ridge)
-
-
-@storable
-@dataclass(eq=False)
-class Response(SettledMean):
-    """``mu(x) = <x, y> / n`` in the place of a mean similarity."""
-
-    y: Float64
-
-    def at(self, points: Points) -> Float64:
-        return np.asarray(points.left @ (self.y / np.sqrt(len(self.y))))
-
-    def sample_size(self) -> int | None:
-        return None
-
-    def squared_norm(self, step: int) -> float:
-        return float(self.y @ self.y) / len(self.y)
-
-
-@storable
 @dataclass(frozen=True, eq=False)
 class Logistic(SmoothObjective):
     """``phi(eta) = mean(y eta - log(1 + exp eta))``: features that tell two classes apart.
@@ -128,7 +91,7 @@ class Logistic(SmoothObjective):
     explains: ClassVar[str] = "the deviance without features"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "y", two_classes(self.y))
+        object.__setattr__(self, "y", _two_classes(self.y))
         super().__post_init__()
 
     def value(self, predictor: Float64) -> float:
@@ -187,3 +150,21 @@ class Poisson(SmoothObjective):
 
     def ceiling(self) -> float:
         return float((xlogy(self.y, self.y) - self.y).mean())
+
+
+def _two_classes(y: Any) -> Float64:
+    """Labels of two classes as 0 and 1, the larger as 1."""
+    labels = np.asarray(y)
+    missing = [i for i, label in enumerate(labels.ravel().tolist()) if label is None or label != label]
+    if missing:
+        raise ParameterError(f"Logistic: y[{missing[0]}] has no label; leave such samples out")
+    try:
+        classes = np.unique(labels)
+    except TypeError as error:
+        raise ParameterError("Logistic: y must be labels of one kind, all numbers or all strings") from error
+    if labels.ndim != 1 or len(classes) != 2:
+        raise ParameterError(
+            f"Logistic: y must be the labels of two classes, one per sample; got shape {labels.shape} with "
+            f"{len(classes)} different values"
+        )
+    return np.asarray(labels == classes[1], np.float64)
