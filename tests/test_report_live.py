@@ -1,0 +1,158 @@
+"""The page over HTTP: what is served to whom, and when it changes."""
+
+import json
+import socket
+import threading
+import time
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from protosieve.errors import OutputError, ParameterError
+from protosieve.report import _live
+from protosieve.report._live import Live
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch):
+    monkeypatch.setattr(_live, "_LINGER", 0.05)
+
+
+def _render(story):
+    return f"<title>{story['title']}</title>".encode()
+
+
+@pytest.fixture
+def live():
+    with Live(_render, {"title": "first"}) as serving:
+        yield serving
+
+
+def _news(live, after):
+    with urlopen(f"{live.address}story.json?after={after}", timeout=5) as answer:
+        return answer.status, answer.read()
+
+
+def _status(address):
+    with pytest.raises(HTTPError) as refused:
+        urlopen(address, timeout=5)
+    refused.value.close()
+    return refused.value.code
+
+
+def test_the_address_is_of_this_machine_and_cannot_be_guessed(live):
+    assert live.address.startswith("http://127.0.0.1:")
+    token = live.address.rstrip("/").rsplit("/", 1)[1]
+    assert len(token) >= 22  # 128 bits in base 64
+    with Live(_render, {"title": "other"}) as other:
+        assert other.address.rsplit("/", 2)[1] != token
+
+
+def test_only_whoever_knows_the_address_sees_the_page(live):
+    root = live.address.rsplit("/", 2)[0]
+    with urlopen(live.address, timeout=5) as answer:
+        assert answer.read() == b"<title>first</title>"
+    for path in ("/", "/story.json", "/x/", "/x/story.json?after=0", live.address[len(root) : -2] + "/"):
+        assert _status(root + path) == 404
+    assert _status(live.address + "other.txt") == 404
+    assert _status(live.address + "../etc/passwd") == 404
+
+
+def test_nothing_of_an_answer_is_kept_by_the_browser_or_told_to_others(live):
+    with urlopen(live.address, timeout=5) as answer:
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "Python" not in answer.headers["Server"]
+
+
+def test_a_page_that_waits_hears_of_news_at_once(live):
+    heard = []
+    waiting = threading.Thread(target=lambda: heard.append(_news(live, 1)))
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    live.publish({"title": "second"})
+    waiting.join(5)
+    status, body = heard[0]
+    assert (status, json.loads(body)) == (200, {"version": 2, "story": {"title": "second"}})
+
+
+def test_a_page_that_is_behind_hears_the_newest_at_once(live):
+    for title in ("second", "third"):
+        live.publish({"title": title})
+    assert json.loads(_news(live, 1)[1]) == {"version": 3, "story": {"title": "third"}}
+    assert json.loads(_news(live, "nonsense")[1])["version"] == 3
+
+
+def test_without_news_a_request_is_sent_away_after_a_while(live, monkeypatch):
+    monkeypatch.setattr(_live, "_HOLD", 0.05)
+    assert _news(live, 1) == (204, b"")
+
+
+def test_a_page_that_looks_on_can_fetch_the_end(monkeypatch):
+    monkeypatch.setattr(_live, "_LINGER", 1.0)
+    told = []
+    with Live(_render, {"title": "first"}) as live:
+        told.append(_news(live, 0))
+        late = threading.Timer(0.3, lambda: told.append(_news(live, 1)))  # it was busy drawing
+        late.start()
+        live.publish({"title": "the end"})
+    late.join(5)
+    assert json.loads(told[1][1])["story"] == {"title": "the end"}
+
+
+def test_after_the_end_nobody_listens():
+    with Live(_render, {"title": "first"}) as live:
+        port = int(live.address.split(":")[2].split("/")[0])
+    with socket.socket() as caller:
+        assert caller.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_nobody_who_looks_on_means_no_waiting_at_the_end(monkeypatch):
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    with Live(_render, {"title": "first"}):
+        pass
+    assert not slept
+
+
+def test_many_requests_at_once_are_refused_rather_than_piled_up(live, monkeypatch):
+    monkeypatch.setattr(live._server, "room", threading.BoundedSemaphore(1))
+    live._server.room.acquire()
+    assert _status(live.address) == 503
+
+
+def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
+    for _ in range(5):
+        with socket.create_connection(live._server.server_address[:2]) as caller:
+            path = live.address.split("/", 3)[3]
+            caller.sendall(f"GET /{path}story.json?after=1 HTTP/1.1\r\n\r\n".encode())
+    live.publish({"title": "second"})
+    assert json.loads(_news(live, 0)[1])["version"] == 2
+    assert capfd.readouterr().err == ""
+
+
+def test_a_story_that_json_cannot_hold_is_not_published(live):
+    with pytest.raises(ValueError, match="JSON"):
+        live.publish({"title": float("nan")})
+    assert json.loads(_news(live, 0)[1])["story"] == {"title": "first"}
+
+
+@pytest.mark.parametrize("at", ["", "here", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:99999", "127.0.0.1:-1"])
+def test_a_place_to_listen_is_a_host_and_a_port(at):
+    with pytest.raises(ParameterError, match=r"watch must be a host and a port, such as 127\.0\.0\.1:0"):
+        Live(_render, {}, at)
+
+
+def test_a_port_that_is_taken_is_told_of(live):
+    taken = live.address.split("/")[2]
+    with pytest.raises(OutputError, match=f"watch: cannot listen on {taken}: .*; give another port"):
+        Live(_render, {}, taken)
+
+
+def test_it_can_listen_elsewhere_if_told_so():
+    with Live(_render, {"title": "first"}, "[::1]:0") as live:
+        assert live.address.startswith("http://[::1]:")
+        assert urlopen(live.address, timeout=5).read() == b"<title>first</title>"
