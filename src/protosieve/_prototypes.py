@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protosieve import _html
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
 
 __all__ = ["Certificate", "Prototypes", "Trace"]
+
+_SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 
 
 @dataclass(frozen=True)
@@ -196,3 +199,24 @@ class Prototypes:
     def __repr__(self) -> str:
         by = f"mmd={self.mmd:.4g}, kernel={self.kernel!r}" if self.kernel else f"objective={self.objective:.4g}"
         return f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, {by})"
+
+    def _repr_html_(self) -> str:
+        """The heaviest, for a notebook."""
+        more = [f"<p>and {len(self) - _SHOWN:,} more</p>"] if len(self) > _SHOWN else []
+        made = {"How good": self.certificate, "Kernel": self.kernel, "Version": self.version, **self.parameters}
+        return _html.table(repr(self), self._columns(), [*more, _html.details("How it was made", made)])
+
+    def _columns(self) -> dict[str, list[object]]:
+        """Row numbers, weights and shares as bars, and the first columns of the rows as their source has them."""
+        largest = float(np.abs(self.weights).max(initial=0.0)) or 1.0
+        columns: dict[str, list[object]] = {
+            "row": [f"{i:,}" for i in self.indices[:_SHOWN]],
+            "weight": [_html.Bar(abs(w) / largest, f"{w:#.3g}") for w in self.weights[:_SHOWN]],
+        }
+        if self.shares is not None:
+            columns["share"] = [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]]
+        if self.table is not None:
+            theirs = [name for name in self.table.column_names if name not in ("row", "weight", "share")]
+            return columns | {name: self.table.column(name).to_pylist()[:_SHOWN] for name in theirs[:_COLUMNS]}
+        names = self.feature_names or [f"x{i}" for i in range(self.rows.shape[1])]
+        return columns | {name: [f"{x:.4g}" for x in self.rows[:_SHOWN, i]] for i, name in enumerate(names[:_COLUMNS])}

@@ -3,7 +3,7 @@
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
+from protosieve import _html
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
@@ -131,6 +132,25 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 "objective is the kernel mean are there a kernel, nearest prototypes and similarities to them"
             )
         return kernel
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """In a notebook: scikit-learn's picture of the parameters, where it is wanted, and the result so far."""
+        picture: Callable[[], str] = super()._repr_html_  # not there where scikit-learn is told to print text
+        return lambda: self._pictured(picture)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}
+        return {"text/plain": repr(self), **html}
+
+    def _pictured(self, picture: Callable[[], str]) -> str:
+        try:
+            return picture() + (self.result_._repr_html_() if self.__sklearn_is_fitted__() else "")
+        except ProtosieveError as error:  # it may not fail: scikit-learn's shows what follows from the result, too
+            return _html.table(f"{self!r} has no result yet: {error}", {})
+
+    @abstractmethod
+    def __sklearn_is_fitted__(self) -> bool: ...
 
     @property
     def _n_features_out(self) -> int:
