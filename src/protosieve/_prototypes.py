@@ -106,11 +106,17 @@ class Certificate:
 class Trace:
     """The objective along the stream: ``objective[i]`` after ``rows_seen[i]`` rows.
 
+    By then ``accepted[i]`` rows had been taken into a set, and ``exchanged[i]`` members had given way to others. Either
+    is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
+    nothing. What the second look of a result changes is not of the stream, and not counted.
+
     At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
     """
 
     rows_seen: NDArray[np.int64]
     objective: Float64
+    accepted: NDArray[np.int64] | None = None
+    exchanged: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows_seen)
@@ -180,8 +186,9 @@ class Prototypes:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for array in (self.indices, self.rows, self.weights, self.trace.rows_seen, self.trace.objective):
-            array.flags.writeable = False
+        for array in (self.indices, self.rows, self.weights, *vars(self.trace).values()):
+            if array is not None:
+                array.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "parameters": dict(self.parameters)}
