@@ -1,6 +1,7 @@
 """From the end of a run to its result: weights, shares, the users' own rows, and where all of it came from."""
 
 import dataclasses
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, DataSample, Prototypes
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
@@ -19,13 +21,31 @@ from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["finish"]
+__all__ = ["OURS", "finish", "snapshot"]
 
-_OURS = ("row", "file", "weight", "share")
+OURS = ("row", "file", "weight", "share")
 
 
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
+    return _result(run, files, run.n_rows)
+
+
+def snapshot(run: Run, files: list[str]) -> Prototypes | None:
+    """What the result would be if no more rows came: for a look at a run on its way, which it does not change.
+
+    None before a selector has judged rows, where none of them is of use so far, and while members are weighed: what
+    they were before still holds. It costs what a result costs, a second or so.
+    """
+    if run.random is None or not run.selector._stream.n_judged or run.weighing is not None:
+        return None
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
+        return _result(run, files, run.random.seen)
+    return None
+
+
+def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
     with one_thread():
         judge = run.selector._known_mean()
         chosen = _weighed(run, judge, run.selector.result_)
@@ -39,7 +59,7 @@ def finish(run: Run, files: list[str]) -> Prototypes:
         result = replace(
             chosen.result,
             indices=rows,
-            n_seen=run.n_rows,
+            n_seen=n_seen,
             random_state=run.options.random_state,
             feature_names=tuple(run.encoded.names),
             shares=chosen.shares,
@@ -144,7 +164,7 @@ def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _free(name: str, taken: list[str]) -> str:
     """A user's column called like one of ours gets another name."""
-    if name not in _OURS:
+    if name not in OURS:
         return name
     free = f"input_{name}"
     while free in taken:
@@ -164,7 +184,8 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
         "seed": run.seed,
         "files": [_named(file) for file in run.files],
         "target_files": [_named(file) for file in run.target_files],
-        "rows": run.n_rows,
+        "rows": result.n_seen,
+        "rows_of_target": run.n_target,
         "rows_left_out": dataclasses.asdict(run.left_out),
         "encoding": run.encoded.as_dict(),
         "kernel": repr(result.kernel),
