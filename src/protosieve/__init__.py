@@ -90,6 +90,7 @@ _ROOMS = (
     "objectives",
     "pipeline",
     "preprocess",
+    "report",
     "selectors",
     "weights",
 )
