@@ -206,10 +206,10 @@ def test_the_stream_is_told_with_what_the_trace_knows():
     found = told(result)["stream"]
     assert found["rows"] == result.trace.rows_seen.tolist()
     assert found["residual"][-1] == pytest.approx(result.residual, rel=1e-4)
-    assert found["accepted"] is None
-    counts = np.arange(len(result.trace))
-    full = Trace(result.trace.rows_seen, result.trace.objective, counts, counts)
-    assert told(replace(result, trace=full))["stream"]["accepted"] == counts.tolist()
+    assert found["accepted"] == result.trace.accepted.tolist()
+    assert found["exchanged"] == result.trace.exchanged.tolist()
+    untold = Trace(result.trace.rows_seen, result.trace.objective, None, None)
+    assert told(replace(result, trace=untold))["stream"]["accepted"] is None
 
 
 def test_the_state_of_a_run_is_passed_through(clerk):

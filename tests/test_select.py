@@ -207,9 +207,9 @@ def test_a_file_that_is_read_or_the_checkpoint_is_never_written_over(tmp_path):
     before = path.read_bytes()
     (tmp_path / "link.csv").symlink_to(path)
     for out in ("t.csv", "link.csv"):
-        with pytest.raises(OutputError, match="is one of the files to be read, and would be lost; give another path"):
+        with pytest.raises(OutputError, match="is one of the files to be read, which would be lost"):
             select(path, 5, output=tmp_path / out)
-    with pytest.raises(OutputError, match=r"run\.npz: is the checkpoint's place too; give one of them another path"):
+    with pytest.raises(OutputError, match=r"run\.npz: is the checkpoint, which would be lost; give another output"):
         select(path, 5, output=tmp_path / "run.npz", checkpoint=tmp_path / "run.npz")
     assert path.read_bytes() == before
     assert not (tmp_path / "run.npz").exists()

@@ -61,7 +61,9 @@ def _examples(*commands: str) -> str:
         "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
         "protosieve select texts.parquet -m 500 --embedding vector --label topic",
         "protosieve select pool.parquet -m 200 --target live.parquet",
+        "protosieve select images.parquet -m 100 --embedding pixels --image-shape 28x28 --report page.html",
         "zcat rows.csv.gz | protosieve select - -m 50 -o - | head",
+        "tail -f -n +1 events.jsonl | protosieve select - -m 50 --format jsonl --watch",
     ),
 )
 def select(
@@ -93,6 +95,9 @@ def select(
     image: option.Image = DEFAULTS["image"],
     text: option.Text = DEFAULTS["text"],
     coordinates: option.Coordinates = DEFAULTS["coordinates"],
+    report: option.Report = DEFAULTS["report"],
+    watch: option.Watch = DEFAULTS["watch"],
+    watch_at: option.WatchAt = None,
     quiet: option.Quiet = False,
     json: option.Json = False,
 ) -> Task:
@@ -131,6 +136,30 @@ def compare(
 ) -> Task:
     """A name here is that of the argument of `protosieve.pipeline.survey` or `protosieve.compare`; see there."""
     return _later("_compare", locals())
+
+
+@app.command(
+    help="Make a page about a result that select has written: how good it is, the prototypes as cards, a map, what "
+    "they miss.\n\nWhat it shows of the data comes from --data; without it, it shows what the result holds.",
+    epilog=_examples(
+        "protosieve report chosen.parquet --data rows.parquet",
+        "protosieve report chosen.parquet --data 'images/*.parquet' --image-shape 28x28 -o page.html",
+    ),
+)
+def report(
+    result: option.Result,
+    data: option.Data = None,
+    output: option.Page = None,
+    title: option.Title = None,
+    label: option.Label = None,
+    image_shape: option.ImageShape = None,
+    image: option.Image = None,
+    text: option.Text = None,
+    coordinates: option.Coordinates = None,
+    quiet: option.Quiet = False,
+) -> Task:
+    """A name here is that of the argument of `Prototypes.report`; see there."""
+    return _later("_report", locals())
 
 
 @app.command(epilog=_CODES)

@@ -22,6 +22,7 @@ __all__ = [
     "Checkpoint",
     "Coordinates",
     "Count",
+    "Data",
     "Embedding",
     "Every",
     "ExactWeights",
@@ -38,14 +39,20 @@ __all__ = [
     "MaxCategories",
     "Method",
     "Output",
+    "Page",
     "Passes",
     "Quiet",
+    "Report",
+    "Result",
     "Resume",
     "Sample",
     "Scale",
     "Seed",
     "Target",
     "Text",
+    "Title",
+    "Watch",
+    "WatchAt",
     "Width",
 ]
 
@@ -214,6 +221,41 @@ Resume: TypeAlias = Annotated[
                  help="Go on from the checkpoint, if there is one; the result is the same, byte for byte."),
 ]  # fmt: skip
 
+Report: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE.html", rich_help_panel=_REPORT, show_default=False,
+                 help="A page about the result: how good it is, the prototypes as cards, a map, what they miss. One "
+                      "file that needs nothing else."),
+]  # fmt: skip
+Watch: TypeAlias = Annotated[
+    bool,
+    typer.Option("--watch", rich_help_panel=_REPORT,
+                 help="Serve that page while the run goes on, on this machine only; it stays behind as a file."),
+]  # fmt: skip
+WatchAt: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--watch-at", metavar="HOST:PORT", rich_help_panel=_REPORT, show_default=False,
+                 help="Serve it there: 0.0.0.0:8000 lets other machines in that are told the address."),
+]  # fmt: skip
+Result: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="RESULT", show_default=False,
+                   help="What select -o has written: .parquet, .arrow, .json or .npz."),
+]  # fmt: skip
+Data: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="FILE", rich_help_panel=_REPORT, show_default=False,
+                 help="The files the prototypes stand for, read once: for the map, coverage and what they miss."),
+]  # fmt: skip
+Page: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE.html", rich_help_panel=_REPORT, show_default=False,
+                 help="Where the page goes; by default beside RESULT."),
+]  # fmt: skip
+Title: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--title", metavar="TEXT", rich_help_panel=_REPORT, show_default=False, help="Its headline."),
+]
 ImageShape: TypeAlias = Annotated[
     str | None,
     typer.Option("--image-shape", metavar="HxW", rich_help_panel=_REPORT, show_default=False,

@@ -10,13 +10,15 @@ from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
 from protosieve.errors import ParameterError
 from protosieve.pipeline import select
+from protosieve.pipeline._watch import report_place
 
 __all__ = ["perform"]
 
 
 def perform(given: dict[str, Any]) -> Prototypes:
     """Everything ``protosieve select`` does, with the options as they were given; returns the result."""
-    options = {name: value for name, value in arguments(given).items() if name != "json"}
+    options = {name: value for name, value in arguments(given).items() if name not in ("json", "watch_at")}
+    options["watch"] = given["watch_at"] or given["watch"]
     as_json, quiet, to_stdout = given["json"], given["quiet"], given["output"] == "-"
     if as_json and to_stdout:
         raise ParameterError(
@@ -28,7 +30,10 @@ def perform(given: dict[str, Any]) -> Prototypes:
         json.dump(_figures(result), sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
     elif not quiet:
-        summarise(result, given["output"], console(sys.stderr if to_stdout else sys.stdout))
+        out = console(sys.stderr if to_stdout else sys.stdout)
+        summarise(result, given["output"], out)
+        if page := report_place(given["report"], options["watch"], given["output"]):
+            out.print(f"The report is in {page}.")
     return result
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from protosieve.pipeline._options import Options, kernel_of, names, shape_text
 from protosieve.pipeline._progress import Tick, Watcher
 from protosieve.pipeline._run import Phase, Run, Surveying, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
+from protosieve.pipeline._watch import Onlookers, onlookers, report_place
 from protosieve.preprocess import Encoding, Layout, Survey
 
 __all__ = ["Surveyed", "select", "survey"]
@@ -59,6 +60,8 @@ def select(
     image: str | None = None,
     text: str | None = None,
     coordinates: Sequence[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    watch: bool | str = False,
     quiet: bool = True,
     progress: Watcher | None = None,
 ) -> Prototypes:
@@ -124,6 +127,12 @@ def select(
         A column of images (paths, bytes or base64), and one of text to read. Kept, not compared by.
     coordinates : two columns, optional
         Where each row is to stand on a map. Kept, not compared by.
+    report : path, optional
+        Where to write a page about the result, one HTML file that needs nothing else: see docs/report.md.
+    watch : bool or str, default False
+        Serve that page while the run goes on, on this machine only and at an address that cannot be guessed, which is
+        told on standard error; ``"host:port"`` serves it there. The run leaves the page behind, beside ``output`` or
+        as ``prototypes.html`` where ``report`` does not say.
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
@@ -184,12 +193,16 @@ def select(
     store = _checkpoint(options, checkpoint, every, resume)
     if output is not None:
         check_output(os.fspath(output))
-    job = _begin(options, store, resume, output)
-    with bar(quiet) if progress is None else nullcontext(progress) as watcher:
-        job.drive(watcher)
-        result = finish(job.run, [source.name for source in job.inputs])
-    if output is not None:
-        write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+    page = report_place(report, watch, output)
+    job = _begin(options, store, resume, {"output": output, "report": page})
+    names_of_files = [source.name for source in job.inputs]
+    with onlookers(job.run, names_of_files, page, watch) as job.onlookers:
+        with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+            job.drive(watcher)
+            result = finish(job.run, names_of_files)
+        if output is not None:
+            write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+        job.onlookers.finish(result)
     if store is not None:
         store.remove()
     return result
@@ -269,6 +282,7 @@ class _Job:
     inputs: list[Source]
     phases: list[Phase]
     store: Checkpoint | None
+    onlookers: Onlookers | None = None
 
     def drive(self, watcher: Watcher) -> None:
         """All passes that are left."""
@@ -287,11 +301,11 @@ class _Job:
         if not run.begun:
             phase.begin(run)
             run.begun = True
-        watcher(self._tick(phase, 0))  # the first block may take a while
+        self._tell(watcher, self._tick(phase, 0))  # the first block may take a while
         with closing(self._blocks(phase)) as blocks:
             while (block := _next(blocks, stop)) is not None:
                 self._take(phase, block)
-                watcher(self._tick(phase, block.bytes_read))
+                self._tell(watcher, self._tick(phase, block.bytes_read))
         phase.check_some(run)
         phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
@@ -314,6 +328,11 @@ class _Job:
         if self.store is not None:
             self.store.passed(run, len(block))
 
+    def _tell(self, watcher: Watcher, tick: Tick) -> None:
+        watcher(tick)
+        if self.onlookers is not None:
+            self.onlookers(tick)
+
     def _tick(self, phase: Phase, bytes_read: int) -> Tick:
         standing = None if phase.label == "survey" else self.run.standing()
         sizes = [source.size for source in phase.sources]
@@ -331,17 +350,21 @@ class _Job:
     def _story(self, whole: bool) -> str:
         run = self.run
         place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
+        left = self.onlookers.leave(place) if whole and self.onlookers is not None else None
         if self.store is None:
             hint = "" if run.options.from_stdin else ". With --checkpoint FILE a run can go on later"
-            return f"{place}; nothing was written{hint}"
-        return f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
+            return f"{place}; {left or 'nothing was written'}{hint}"
+        stored = f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
+        return f"{stored}; {left}" if left else stored
 
 
-def _begin(options: Options, store: Checkpoint | None, resume: bool, output: str | os.PathLike[str] | None) -> _Job:
+def _begin(
+    options: Options, store: Checkpoint | None, resume: bool, outputs: Mapping[str, str | os.PathLike[str] | None]
+) -> _Job:
     """Look at all files, and settle what can be settled before rows are read."""
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
-    _check_apart(output, store, [*inputs, *target])
+    _check_apart(outputs, store, [*inputs, *target])
     run = _fresh(options, inputs, target)
     _check_once(phases_of(options, run.layout, inputs, target), store)
     if store is not None:
@@ -350,16 +373,20 @@ def _begin(options: Options, store: Checkpoint | None, resume: bool, output: str
     return _Job(run, inputs, phases_of(options, run.layout, inputs, target), store)
 
 
-def _check_apart(output: str | os.PathLike[str] | None, store: Checkpoint | None, sources: Sequence[Source]) -> None:
-    """The output must not take the place of what is read, nor of the checkpoint, which is removed in the end."""
-    if output is None or os.fspath(output) == "-":
-        return
-    place = os.path.realpath(output)
-    if store is not None and os.path.realpath(store.path) == place:
-        raise OutputError(f"{output}: is the checkpoint's place too; give one of them another path")
-    for source in sources:
-        if os.path.realpath(source.name) == place:
-            raise OutputError(f"{output}: is one of the files to be read, and would be lost; give another path")
+def _check_apart(
+    outputs: Mapping[str, str | os.PathLike[str] | None], store: Checkpoint | None, sources: Sequence[Source]
+) -> None:
+    """What is written must not take the place of what is read, nor one of them that of another."""
+    taken = {os.path.realpath(source.name): "one of the files to be read" for source in sources}
+    if store is not None:
+        taken[os.path.realpath(store.path)] = "the checkpoint"
+    for what, path in outputs.items():
+        if path is None or os.fspath(path) == "-":
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise OutputError(f"{os.fspath(path)}: is {taken[place]}, which would be lost; give another {what}")
+        taken[place] = f"the {what}"
 
 
 def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:

@@ -1,0 +1,29 @@
+"""``protosieve report``: a page about a result that was written before."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from protosieve._prototypes import Prototypes
+from protosieve.cli._terminal import console, notes
+from protosieve.cli._values import arguments
+from protosieve.pipeline._again import draw_sample, read_prototypes
+from protosieve.report import check_report
+
+__all__ = ["perform"]
+
+_SHOWN = ("title", "label", "image_shape", "image", "text", "coordinates")
+
+
+def perform(given: dict[str, Any]) -> Prototypes:
+    """Everything ``protosieve report`` does, with the options as they were given; returns the result it read."""
+    options = arguments(given)
+    place = given["output"] or str(Path(given["result"]).with_suffix(".html"))
+    check_report(place)
+    with notes(given["quiet"]):
+        result = read_prototypes(given["result"])
+        data = draw_sample(result, given["data"], quiet=given["quiet"]) if given["data"] else None
+        result.report(place, data, **{name: options[name] for name in _SHOWN})
+    if not given["quiet"]:
+        console(sys.stdout).print(f"The report is in {place}.")
+    return result

@@ -1,0 +1,133 @@
+"""A run for people to look at: on a page of its own while it goes on, and in a file when it is over."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from protosieve._prototypes import Prototypes
+from protosieve.errors import OutputError
+from protosieve.pipeline._finish import snapshot
+from protosieve.pipeline._progress import Tick
+from protosieve.pipeline._run import Run
+from protosieve.report import Material, View, blank, check_report, render, save_page, story
+from protosieve.report._live import HERE, Live
+
+__all__ = ["Onlookers", "onlookers", "report_place"]
+
+_PAUSE = 1.0  # seconds between two looks, at least
+_REST = 9  # times what a look took, before the next: looks take no more than a tenth of the run
+
+
+def report_place(
+    report: str | os.PathLike[str] | None, watch: bool | str, output: str | os.PathLike[str] | None
+) -> str | None:
+    """Where the report goes, checked; a run that is watched leaves one beside its output even if none was asked for."""
+    if report is None and not watch:
+        return None
+    beside = Path("prototypes.html" if output in (None, "-") else output).with_suffix(".html")
+    place = os.fspath(beside if report is None else report)
+    check_report(place)
+    return place
+
+
+class Onlookers:
+    """Who is shown a run: a page that is open somewhere, a report in the end, both, or nobody.
+
+    Called with every `Tick`; it takes a look when the last is long enough ago, at what a result costs.
+    """
+
+    def __init__(self, run: Run, files: list[str], place: str | None, live: Live | None) -> None:
+        self._run, self._files, self._place, self._live = run, files, place, live
+        self._next = 0.0
+        self._tick: Tick | None = None
+
+    def __call__(self, tick: Tick) -> None:
+        now = time.monotonic()
+        self._tick = tick
+        if self._live is None or now < self._next:
+            return
+        self._live.publish(self._now(tick))
+        spent = time.monotonic() - now
+        self._next = now + spent + max(_PAUSE, _REST * spent)
+
+    def finish(self, result: Prototypes) -> None:
+        """The run is over: the last look, and the report."""
+        if self._place is None:
+            return
+        told = _told(result)
+        if self._live is not None:
+            self._live.publish({**told, "state": _over(result, self._place)})
+        save_page(self._place, render(told))
+
+    def leave(self, place: str) -> str | None:
+        """The run is stopped, at ``place`` and with nothing half done: a report of what there is; returns what to say.
+
+        Only where somebody was looking: a report that was to be of all rows is not written of a part.
+        """
+        if self._live is None or self._place is None or self._tick is None:
+            return None
+        told = self._now(self._tick, stopped=place)
+        self._live.publish(told)
+        if not told["cards"]:
+            return None
+        try:
+            save_page(self._place, render(told))
+        except OutputError as error:
+            return str(error)
+        return f"the prototypes of the rows so far are shown in {self._place}"
+
+    def _now(self, tick: Tick, stopped: str | None = None) -> dict[str, Any]:
+        result = snapshot(self._run, self._files)
+        state = {**_state(tick), "stopped": stopped}
+        if result is not None:
+            return {**_told(result), "state": state}
+        return blank(f"{self._run.options.n_prototypes} of these rows", {**state, "note": _waiting(self._run, tick)})
+
+
+@contextmanager
+def onlookers(run: Run, files: list[str], place: str | None, watch: bool | str) -> Iterator[Onlookers]:
+    """Those of a run; where it is watched the address is told on standard error, and serves until the run is over."""
+    if not watch:
+        yield Onlookers(run, files, place, None)
+        return
+    first = blank(f"{run.options.n_prototypes} of these rows", None)
+    with Live(partial(render, live=True), first, HERE if watch is True else str(watch)) as live:
+        sys.stderr.write(f"Watch it at {live.address}\n")
+        sys.stderr.flush()
+        yield Onlookers(run, files, place, live)
+
+
+def _told(result: Prototypes) -> dict[str, Any]:
+    return story(Material.of(result, None, View()))
+
+
+def _state(tick: Tick) -> dict[str, Any]:
+    return {
+        "done": False,
+        "pass": tick.label,
+        "phase": tick.phase,
+        "phases": tick.phases,
+        "rows": tick.rows,
+        "share": tick.bytes_read / tick.bytes_in_all if tick.bytes_in_all else None,
+        "stopped": None,
+        "note": None,
+    }
+
+
+def _over(result: Prototypes, place: str) -> Mapping[str, Any]:
+    note = f"The report is in {place}."
+    return {"done": True, "pass": None, "phase": None, "phases": None, "rows": result.n_seen, "share": 1.0,
+            "stopped": None, "note": note}  # fmt: skip
+
+
+def _waiting(run: Run, tick: Tick) -> str:
+    if tick.label == "survey":
+        return "The first pass learns what the columns are like; prototypes come with the next."
+    if run.options.from_stdin and run.encoding is None:
+        return "The first 10,000 rows settle what the columns are like; prototypes come after them."
+    return "No row has been judged yet."
