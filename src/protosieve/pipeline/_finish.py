@@ -14,6 +14,7 @@ from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, DataSample, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ProtosieveWarning
+from protosieve.kernels._stored import as_plain
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
@@ -21,7 +22,7 @@ from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["OURS", "finish", "snapshot"]
+__all__ = ["OURS", "finish", "snapshot", "typed"]
 
 OURS = ("row", "file", "weight", "share")
 
@@ -63,11 +64,12 @@ def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
             random_state=run.options.random_state,
             feature_names=tuple(run.encoded.names),
             shares=chosen.shares,
-            table=_table(run, ours, _typed(theirs, run.layout)),
+            table=_table(run, ours, typed(theirs, run.layout)),
             encoding=run.encoding,
             sample=_shown(run),
         )
-        return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
+        random = _random_residual(run, judge, result.certificate)
+        return replace(result, provenance=_provenance(run, result, _renamed(theirs.column_names), random))
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _shown(run: Run) -> DataSample | None:
     if run.gallery is None:
         return None
     numbers, rows, table = run.gallery.light()
-    return DataSample(numbers, rows, _typed(table, run.layout), run.gallery.seen, run.options.target is not None)
+    return DataSample(numbers, rows, typed(table, run.layout), run.gallery.seen, run.options.target is not None)
 
 
 def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> float:
@@ -141,12 +143,22 @@ def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
     """Ours first, then ids and label, then the users' other columns, as they are in their files."""
     columns = {name: pa.array(values) for name, values in ours.items()}
     first = list(dict.fromkeys([*run.options.id, *([run.options.label] if run.options.label else [])]))
+    names = _renamed(theirs.column_names)
     for name in [*first, *(name for name in theirs.column_names if name not in first)]:
-        columns[_free(name, [*columns, *theirs.column_names])] = theirs.column(name)
+        columns[names.get(name, name)] = theirs.column(name)
     return pa.table(columns)
 
 
-def _typed(table: pa.Table, layout: Layout) -> pa.Table:
+def _renamed(names: list[str]) -> dict[str, str]:
+    """What users' columns are called that are called like one of ours."""
+    renamed: dict[str, str] = {}
+    for name in OURS:
+        if name in names:
+            renamed[name] = _free(name, [*names, *renamed.values()])
+    return renamed
+
+
+def typed(table: pa.Table, layout: Layout) -> pa.Table:
     """Number columns of text formats as numbers; all other text stays what it is."""
     for name in [column.name for column in layout.items if column.kind == "number"]:
         place = table.schema.get_field_index(name)
@@ -163,17 +175,14 @@ def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _free(name: str, taken: list[str]) -> str:
-    """A user's column called like one of ours gets another name."""
-    if name not in OURS:
-        return name
     free = f"input_{name}"
     while free in taken:
         free = f"input_{free}"
     return free
 
 
-def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[str, Any]:
-    options = run.options
+def _provenance(run: Run, result: Prototypes, renamed: dict[str, str], random_residual: float) -> dict[str, Any]:
+    options, sampling = run.options, result.certificate.sampling
     parameters = {
         field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name != "kernel"
     }
@@ -188,7 +197,11 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
         "rows_of_target": run.n_target,
         "rows_left_out": dataclasses.asdict(run.left_out),
         "encoding": run.encoded.as_dict(),
+        "renamed": renamed,
+        "selector": result.selector,
+        "n_prototypes": run.selector.n_prototypes,
         "kernel": repr(result.kernel),
+        "kernel_parameters": as_plain(result.kernel),
         "kept": len(result),
         "objective": result.objective,
         "residual": result.residual,
@@ -200,7 +213,9 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
             "sample": result.certificate.sample,
             "standard_error": result.certificate.standard_error,
             "mmd_bound": result.certificate.mmd_bound(),
+            "sampling": None if sampling is None else dataclasses.asdict(sampling),
         },
+        "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
         "residual_of_random_rows": random_residual,
     }
 
