@@ -14,10 +14,12 @@ from protosieve.errors import InputError
 from protosieve.io import check_schemas, find_sources, read_result
 from protosieve.kernels._stored import from_plain
 from protosieve.means import SamplingError
+from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Position, read_blocks
 from protosieve.pipeline._finish import OURS, typed
 from protosieve.pipeline._gallery import Gallery
 from protosieve.pipeline._options import names
+from protosieve.pipeline._progress import Tick
 from protosieve.preprocess import Encoding
 
 __all__ = ["draw_sample", "read_prototypes"]
@@ -119,11 +121,12 @@ def draw_sample(
     *,
     format: str | None = None,
     bad_rows: str | None = None,
+    quiet: bool = True,
 ) -> DataSample:
     """A uniform sample of the rows of files, encoded as the result's rows are: one pass, O(n) time, fixed memory.
 
     Of the files a run made the result of (its target's, where it had one) it is the run's own sample. ``format`` and
-    ``bad_rows`` are as for `select`, by default as they were there.
+    ``bad_rows`` are as for `select`, by default as they were there; ``quiet`` shows no progress bar.
     """
     encoding, known = result.encoding, result.provenance
     if encoding is None or known is None:
@@ -134,10 +137,12 @@ def draw_sample(
     skip = (bad_rows or asked["bad_rows"]) == "skip"
     gallery = Gallery.empty(known["seed"])
     blocks = read_blocks(sources, encoding.layout, None, Position(), skip, lambda: False, encoding.transform)
-    with closing(blocks):
+    sizes = [source.size or 0 for source in sources]
+    with closing(blocks), bar(quiet) as watcher:
         for block in blocks:
             if len(block):
                 gallery.take(block.numbers, block.rows, block.tables)
+            watcher(Tick("look", 1, 1, gallery.seen, block.bytes_read, sum(sizes), None, None))
     if not gallery.seen:
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
     numbers, rows, table = gallery.light()

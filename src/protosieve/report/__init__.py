@@ -5,8 +5,9 @@ shows that value. NumPy is enough for all of it; Pillow is used where a column h
 """
 
 from protosieve.report._material import Material
-from protosieve.report._story import story
+from protosieve.report._page import render
+from protosieve.report._story import blank, story
 from protosieve.report._view import View
-from protosieve.report._write import check_report, write_report
+from protosieve.report._write import check_report, save_page, write_report
 
-__all__ = ["Material", "View", "check_report", "story", "write_report"]
+__all__ = ["Material", "View", "blank", "check_report", "render", "save_page", "story", "write_report"]

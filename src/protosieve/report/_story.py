@@ -3,6 +3,7 @@
 import platform
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from protosieve._words import counted, sig
 from protosieve.report._cards import cards
 from protosieve.report._map import map_of
 from protosieve.report._material import Material
-from protosieve.report._missing import Missed, criticised, criticism_sentence
+from protosieve.report._missing import criticised, criticism_sentence
 from protosieve.report._quality import quality
 from protosieve.report._spread import coverage
 from protosieve.report._summary import summary
 from protosieve.report._text import cut, plain, shown
 
-__all__ = ["story"]
+__all__ = ["blank", "story"]
 
 _FORMAT = 1
 
@@ -53,9 +54,22 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
     return told
 
 
-def _said(material: Material, missed: Missed) -> str:
-    assert material.sample is not None
-    return criticism_sentence(missed, len(material.sample))
+def blank(title: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The story of a run that has chosen nothing yet."""
+    return {
+        "format": _FORMAT,
+        "title": title,
+        "version": version("protosieve"),
+        "state": None if state is None else dict(state),
+        "summary": [],
+        "quality": {"sentences": [], "figures": [], "curve": None, "no_curve": None},
+        "cards": [],
+        "criticisms": None,
+        "map": None,
+        "coverage": {"sentence": "", "shares": None, "labels": None, "features": None},
+        "stream": None,
+        "again": {"command": None, "files": [], "details": [], "parameters": {}},
+    }
 
 
 def _stream(result: Prototypes) -> dict[str, Any] | None:

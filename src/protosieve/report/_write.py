@@ -7,10 +7,11 @@ from protosieve._atomic import check_place, replacing
 from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError
 from protosieve.report._material import Material
+from protosieve.report._page import render
 from protosieve.report._story import story
 from protosieve.report._view import View
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["check_report", "save_page", "write_report"]
 
 _ENDINGS = (".html", ".htm")
 
@@ -20,10 +21,12 @@ def write_report(result: Prototypes, path: str | os.PathLike[str], data: Any = N
 
     ``data`` is what `Material.of` takes, ``view`` what `View` does. See `story` for the cost.
     """
-    from protosieve.report._page import render
-
     check_report(path)
-    page = render(story(Material.of(result, data, View(**view))))
+    save_page(path, render(story(Material.of(result, data, View(**view)))))
+
+
+def save_page(path: str | os.PathLike[str], page: bytes) -> None:
+    """Write a page that `render` made, complete or not at all."""
     try:
         with replacing(path) as stream:
             stream.write(page)
