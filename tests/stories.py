@@ -31,7 +31,11 @@ def png(pixels: np.ndarray) -> str:
     """A grey picture as a data address."""
     height, width = pixels.shape
     lines = b"".join(b"\0" + bytes(line) for line in pixels.astype(np.uint8))
-    chunks = [(b"IHDR", struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b"")]
+    chunks = [
+        (b"IHDR", struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines, 9)),
+        (b"IEND", b""),
+    ]
     body = b"".join(struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in chunks)
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
 
@@ -73,7 +77,10 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
         for i, row in enumerate(chosen)
     ]  # fmt: skip
     dots = [[*map(float, flat[i % 1797] + i // 1797), int(y[i % 1797]), int(near[i % 1797])] for i in range(points)]
-    missed = [card(int(r), None, label=str(y[r]), image=_digit(X[r]), witness=w) for r, w in zip((5, 77, 130, 411), (0.012, 0.009, 0.006, -0.004), strict=True)]
+    missed = [
+        card(int(r), None, label=str(y[r]), image=_digit(X[r]), witness=w)
+        for r, w in zip((5, 77, 130, 411), (0.012, 0.009, 0.006, -0.004), strict=True)
+    ]
     return {
         **bare(),
         "title": f"{m} of 1,797 rows",
@@ -119,13 +126,27 @@ def mixed() -> Story:
         )
         for w in weights
     ]  # fmt: skip
-    shares = [{"value": v, "data": d, "prototypes": p} for v, d, p in [("Private", 0.7, 0.64), ("Self-emp-not-inc", 0.08, 0.1), ("Local-gov", 0.06, 0.08), ("?", 0.05, 0.03)]]
+    shares = [
+        {"value": v, "data": d, "prototypes": p}
+        for v, d, p in [
+            ("Private", 0.7, 0.64),
+            ("Self-emp-not-inc", 0.08, 0.1),
+            ("Local-gov", 0.06, 0.08),
+            ("?", 0.05, 0.03),
+        ]
+    ]
     features = [
         {"name": "workclass", "kind": "category", "distance": 0.11, "values": shares, "more": 5},
         _number("capital gain", rng.exponential(900, 4000), rng.exponential(500, 36), 0.09),
         _number("age", rng.normal(38, 13, 4000), rng.normal(40, 12, 36), 0.07),
         _number("hours per week", rng.normal(40, 12, 4000), rng.normal(41, 9, 36), 0.05),
-        {"name": "native country of the person asked", "kind": "category", "distance": 0.02, "values": [{"value": "United-States", "data": 0.9, "prototypes": 0.92}], "more": 40},
+        {
+            "name": "native country of the person asked",
+            "kind": "category",
+            "distance": 0.02,
+            "values": [{"value": "United-States", "data": 0.9, "prototypes": 0.92}],
+            "more": 40,
+        },
     ]
     return {
         **digits(8, 100),
@@ -144,16 +165,40 @@ def mixed() -> Story:
     }  # fmt: skip
 
 
-INTENTS = ("card arrival", "exchange rate", "lost or stolen card", "top up failed", "refund not showing up", "pending cash withdrawal")
+INTENTS = (
+    "card arrival",
+    "exchange rate",
+    "lost or stolen card",
+    "top up failed",
+    "refund not showing up",
+    "pending cash withdrawal",
+)
 
 
 def texts() -> Story:
     """Questions to a bank: long and short, of many labels, without the data's own labels."""
     rng = np.random.default_rng(2)
-    asked = ["How do I know when my card will come?", "What is the rate for changing pounds into euros today, and does it differ at weekends?", "Help, my card was stolen yesterday on the train and somebody has already paid with it in three shops. What do I do now, and will I get the money back?", "top up didn't work", "I returned a coat two weeks ago and the refund is still not there."]
+    asked = [
+        "How do I know when my card will come?",
+        "What is the rate for changing pounds into euros today, and does it differ at weekends?",
+        "Help, my card was stolen yesterday on the train and somebody has already paid with it in three shops. What do I do now, and will I get the money back?",
+        "top up didn't work",
+        "I returned a coat two weeks ago and the refund is still not there.",
+    ]
     labels = [f"{INTENTS[k % 6]} {k // 6 or ''}".strip() for k in range(30)]
     weights = np.sort(rng.dirichlet(np.full(60, 3.0)))[::-1]
-    cards = [card(int(rng.integers(13_083)), float(w), share=float(w), label=labels[i % 30], text=asked[i % 5], at=rng.normal(size=2).tolist(), around=[[labels[i % 30], 0.7], ["other", 0.3]]) for i, w in enumerate(weights)]
+    cards = [
+        card(
+            int(rng.integers(13_083)),
+            float(w),
+            share=float(w),
+            label=labels[i % 30],
+            text=asked[i % 5],
+            at=rng.normal(size=2).tolist(),
+            around=[[labels[i % 30], 0.7], ["other", 0.3]],
+        )
+        for i, w in enumerate(weights)
+    ]
     values = [{"value": label, "data": None, "count": 2, "weight": 1 / 30, "share": None} for label in labels[:20]]
     return {
         **digits(8, 100),
@@ -172,19 +217,45 @@ def hostile() -> Story:
     story = mixed()
     h = [HOSTILE[i % len(HOSTILE)] for i in range(48)]
     for i, one in enumerate(story["cards"]):
-        one.update(label=h[i], text=h[i + 1] if i % 3 == 0 else None, file=h[i + 2], fields=[[h[i + 3], h[i + 4]]] * 4, around=[[h[i], 0.6], [h[i + 1], 0.4]])
-        one.update(differs=[{"name": h[i + 5], "value": h[i + 6], "usual": h[i + 7], "by": -9.0}], no_image=h[i] if i % 3 == 1 else None)
+        one.update(
+            label=h[i],
+            text=h[i + 1] if i % 3 == 0 else None,
+            file=h[i + 2],
+            fields=[[h[i + 3], h[i + 4]]] * 4,
+            around=[[h[i], 0.6], [h[i + 1], 0.4]],
+        )
+        one.update(
+            differs=[{"name": h[i + 5], "value": h[i + 6], "usual": h[i + 7], "by": -9.0}],
+            no_image=h[i] if i % 3 == 1 else None,
+        )
     story["cards"][0]["image"] = "javascript:window.harmed=1"
     coverage, again = story["coverage"], story["again"]
-    coverage.update(sentence=h[0], labels={"name": h[1], "values": [{"value": v, "data": 0.1, "count": 1, "weight": 0.1, "share": 0.1} for v in HOSTILE], "more": 2})
+    coverage.update(
+        sentence=h[0],
+        labels={
+            "name": h[1],
+            "values": [{"value": v, "data": 0.1, "count": 1, "weight": 0.1, "share": 0.1} for v in HOSTILE],
+            "more": 2,
+        },
+    )
     coverage["features"]["items"] = [{**item, "name": h[i]} for i, item in enumerate(coverage["features"]["items"])]
     coverage["features"]["items"][0]["values"] = [{"value": v, "data": 0.1, "prototypes": 0.2} for v in HOSTILE]
-    again.update(command=h[0] + h[8], files=[{"name": v, "size": 1} for v in HOSTILE], details=[[v, v] for v in HOSTILE], parameters={v: [v] for v in HOSTILE} | {"__proto__": "x"})
+    again.update(
+        command=h[0] + h[8],
+        files=[{"name": v, "size": 1} for v in HOSTILE],
+        details=[[v, v] for v in HOSTILE],
+        parameters={v: [v] for v in HOSTILE} | {"__proto__": "x"},
+    )
     story["map"].update(axes=[h[0], h[8]], labels=h[:2], sentence=h[2])
     story["criticisms"] = {"sentence": h[3], "cards": [card(1, None, label=h[0], text=h[1], witness=0.1)]}
     story["stream"] = {**_stream(3, 3), "sentence": h[1]}
     story["quality"].update(sentences=list(h[:3]), figures=[{"name": v, "value": v, "help": v} for v in HOSTILE])
-    return {**story, "title": "".join(HOSTILE[:4]), "summary": [{"name": v, "value": v, "note": v} for v in HOSTILE], "version": h[2]}
+    return {
+        **story,
+        "title": "".join(HOSTILE[:4]),
+        "summary": [{"name": v, "value": v, "note": v} for v in HOSTILE],
+        "version": h[2],
+    }
 
 
 def large() -> Story:

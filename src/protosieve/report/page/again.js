@@ -1,22 +1,23 @@
 // Everything needed to run it once more.
-function againPart({ again, version }) {
+function againPart({ again }) {
   const { command, files, details, parameters } = again;
   const set = Object.entries(parameters || {});
+  if (!command && !files.length && !details.length && !set.length) return null;
   return [
     title("again", "Run it again", null),
     command && commandBox(command),
     el(
       "div",
       { class: "again" },
-      details && details.length > 0 && pairsTable("Run", details),
+      details.length > 0 && pairsTable("Run", details),
       set.length > 0 && pairsTable("Parameters", set.map(([name, value]) => [name, plain(value)])),
-      files && files.length > 0 && pairsTable(`Files (${count(files.length)})`, files.map(({ name, size }) => [name, bytes(size)])),
+      files.length > 0 && pairsTable(`Files (${count(files.length)})`, files.map(({ name, size }) => [name, bytes(size)])),
     ),
   ];
 }
 
 function pairsTable(caption, entries) {
-  return table(caption, ["Name", "Value"], entries.map(([name, value]) => [words(name), words(value)]));
+  return table(caption, ["Name", "Value"], entries.map(([name, value]) => [words(name), words(value)]), false);
 }
 
 function plain(value) {

@@ -1,6 +1,6 @@
 // One prototype, or one row that prototypes miss.
 function cardName(card, i) {
-  const parts = [`Prototype ${count(i + 1)}`, card.label !== null && `label ${card.label}`, isNumber(card.weight) && `weight ${number(card.weight)}`, isNumber(card.share) && `${percent(card.share)} of the data`];
+  const parts = [`Prototype ${count(i + 1)}`, card.label !== null && `label ${card.label}`, isNumber(card.weight) && `weight ${steady(card.weight)}`, isNumber(card.share) && `${percent(card.share)} of the data`];
   return parts.filter(Boolean).join(", ");
 }
 
@@ -34,6 +34,11 @@ function leaning(by) {
   return el("span", { class: "lean-bar", "aria-hidden": "true" }, inside);
 }
 
+// A label's colour, where it has one of its own.
+function dotOf(label, tints) {
+  return tints.of(label) === "other" ? null : el("i", { class: `swatch round ${tints.of(label)}` });
+}
+
 // The labels of the data around it, as one bar cut into shares.
 function around(entries, tints) {
   if (!entries || !entries.length) return null;
@@ -42,20 +47,20 @@ function around(entries, tints) {
     piece.style.flexGrow = share;
     return piece;
   };
-  const named = entries.slice(0, 3).map(([label, share]) => el("span", { class: "near" }, words(clip(label, 24)), ` ${percent(share)}`));
+  const named = entries.filter(([, share], i) => i < 1 || (i < 3 && share >= 0.02)).map(([label, share]) => el("span", { class: "near" }, dotOf(label, tints), words(clip(label, 24), { class: "strong" }), ` ${percent(share)}`));
   return el("div", { class: "around" }, el("span", { class: "small" }, "Labels around it"), el("div", { class: "pieces", "aria-hidden": "true" }, entries.map(cut)), el("p", { class: "nears" }, named));
 }
 
 // Where it comes from: its row, its file, its own columns.
 function origin(card, id) {
   const fields = [["row", count(card.row)], ...(card.file ? [["file", words(card.file)]] : []), ...card.fields.map(([name, value]) => [words(clip(name, 60)), words(value)])];
-  const few = fields.slice(0, 3);
-  return [pairs("fields", few), fields.length > 3 && folded(`${id}-more`, `${fields.length - 3} more`, () => pairs("fields", fields.slice(3)))];
+  const few = fields.length > 4 ? 3 : 4;
+  return [pairs("fields", fields.slice(0, few)), fields.length > few && folded(`${id}-more`, `${fields.length - few} more`, () => pairs("fields", fields.slice(few)))];
 }
 
 // The glance that the map gives: smaller, with nothing to press.
 function cardGlance(card, i) {
-  const facts = [["weight", number(card.weight)], ["share of the data", percent(card.share)]].filter(([, value]) => value !== NONE);
+  const facts = [["weight", steady(card.weight)], ["share of the data", percent(card.share)]].filter(([, value]) => value !== NONE);
   return el(
     "div",
     { class: "glance" },

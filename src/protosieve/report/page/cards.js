@@ -2,15 +2,15 @@
 function prototypeCard(card, i, tints, heaviest) {
   const id = `card-${i + 1}`;
   const numbers = [
-    isNumber(card.weight) && measure("Weight", number(card.weight), bar(card.weight / heaviest)),
-    isNumber(card.share) && measure("Share of the data", percent(card.share), null),
+    isNumber(card.weight) && measure("Weight", steady(card.weight), bar(card.weight / heaviest)),
+    isNumber(card.share) && measure("Share", percent(card.share), null),
   ];
   return cardBox(id, card, [count(i + 1), "Prototype "], tints, numbers);
 }
 
 function missedCard(card, i, tints, largest) {
   const less = card.witness < 0;
-  const numbers = isNumber(card.witness) && measure(less ? "Too many like it" : "Too few like it", number(Math.abs(card.witness)), bar(Math.abs(card.witness) / largest, "data"));
+  const numbers = isNumber(card.witness) && measure(less ? "Too many like it" : "Too few like it", number(Math.abs(card.witness), 2), bar(Math.abs(card.witness) / largest, "data"));
   return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers]);
 }
 
@@ -20,7 +20,7 @@ function cardBox(id, card, [rank, what], tints, numbers) {
   const head = el(
     "div",
     { class: "card-head" },
-    el("h3", { id: `${id}-name` }, el("span", { class: "unseen" }, what, rank, " "), card.label === null ? el("span", {}, `Row ${count(card.row)}`) : [el("i", { class: `swatch round ${tints.of(card.label)}` }), words(clip(card.label, 80))]),
+    el("h3", { id: `${id}-name` }, el("span", { class: "unseen" }, what, rank, " "), card.label === null ? el("span", {}, `Row ${count(card.row)}`) : [dotOf(card.label, tints), words(clip(card.label, 80))]),
     el("span", { class: "rank", "aria-hidden": "true" }, rank),
   );
   const body = [el("div", { class: "measures" }, numbers), around(card.around, tints), origin(card, id)];

@@ -32,7 +32,7 @@ function canvas(width, height, ...children) {
 // New content of a section, its charts drawn at once so that the page does not jump.
 function mount(section, ...content) {
   section.querySelectorAll(".canvas").forEach((holder) => widths.unobserve(holder));
-  section.replaceChildren(...content.flat(3).filter(Boolean));
+  section.replaceChildren(...content.flat(Infinity).filter(Boolean));
   section.hidden = false;
   section.querySelectorAll(".canvas").forEach((holder) => {
     draw(holder);

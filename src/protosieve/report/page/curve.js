@@ -18,7 +18,7 @@ function paintCurve(width, points, { kept, own, random, left }) {
   const all = [...points.map(([, r]) => r), own, random].filter((r) => r > 0);
   const [low, high] = extent(all);
   const x = linear([Math.min(1, points[0][0]), Math.max(kept, points.at(-1)[0])], [west + 6, east - 6]);
-  const y = logarithmic([low / (high / low) ** 0.16 / 1.1, high * 1.02], [bottom, top]);
+  const y = logarithmic([low / (high / low) ** 0.16 / 1.1, high > 0.3 ? Math.max(1, high) : high * 1.02], [bottom, top]);
   const picture = canvas(
     width,
     height,
@@ -39,10 +39,11 @@ function paintCurve(width, points, { kept, own, random, left }) {
 function randomRule(x, y, points, { west, east, width, kept, random }) {
   const level = y(random);
   const meets = points.find(([, r]) => r <= random);
-  const crossing = meets && meets[0] < kept;
+  const crossing = meets && meets[0] < kept && width >= 520;
+  const name = `${plural(kept, "random row")}: ${percent(random)}`;
   return [
     rule(west, level, east, level, "line data dashed"),
-    text(west + 6, level + 17, `${plural(kept, "random row")}: ${percent(random)}`, "note data"),
+    width >= 520 ? text(west + 6, level + 17, name, "note data") : text(east, level - 8, name, "note data", "end"),
     crossing && svg("circle", { cx: x(meets[0]), cy: y(meets[1]), r: 4, class: "ring proto" }),
     crossing && beside(x(meets[0]), level - 9, `${count(meets[0])} do as well as ${count(kept)} random rows`, width - 14),
   ];

@@ -16,7 +16,7 @@ function dress(node, attributes, children) {
     if (typeof value === "function") node.addEventListener(name, value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -30,7 +30,7 @@ function pairs(name, entries) {
   return el("dl", { class: name }, entries.map(([term, ...values]) => el("div", {}, el("dt", {}, term), values.map((v) => el("dd", {}, v)))));
 }
 
-function table(caption, head, rows) {
+function table(caption, head, rows, plainHead = true) {
   const cell = (value, i) => (i ? el("td", {}, value) : el("th", { scope: "row" }, value));
   return el(
     "div",
@@ -39,7 +39,7 @@ function table(caption, head, rows) {
       "table",
       {},
       el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
+      el("thead", { class: plainHead ? null : "unseen" }, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))),
     ),
   );

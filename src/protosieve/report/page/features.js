@@ -29,22 +29,21 @@ function featureChart(item, i) {
   const label = `${item.name}: data and prototypes differ by ${percent(item.distance)}`;
   const holder = chart({ id, label, paint: (width) => (numeric ? paintRanges(width, item) : paintCategories(width, item)) });
   const more = !numeric && item.more > 0 && el("p", { class: "aside" }, `and ${plural(item.more, "more value", "more values")}`);
-  return el("div", { class: "feature" }, el("h4", {}, words(clip(item.name, 80)), el("span", { class: "distance" }, percent(item.distance))), holder, more);
+  return el("div", { class: "feature" }, el("h4", {}, words(clip(item.name, 80)), el("span", { class: "distance" }, `${percent(item.distance)} apart`)), holder, more);
 }
 
 function paintRanges(width, { data, prototypes }) {
   const [low, high] = extent([...data, ...prototypes].filter(isNumber));
   const x = linear([low, high], [3, width - 3]);
   const row = (q, y, kind) => q.every(isNumber) && range(x, q, y, kind);
-  const ends = [...new Set([low, high].map((v) => number(v)))];
+  const constant = data.every((q, i) => q === data[0] && prototypes[i] === q);
   const describe = () => [el("p", { class: "tip-title" }, "5, 25, 50, 75, 95 %"), pairs("tip", [["data", data.map((q) => number(q)).join(", ")], ["prototypes", prototypes.map((q) => number(q)).join(", ")]])];
   return canvas(
     width,
     66,
     row(data, 13, "data"),
     row(prototypes, 33, "proto"),
-    text(1, 62, ends[0], "tick"),
-    ends.length > 1 && text(width - 1, 62, ends[1], "tick", "end"),
+    constant ? text(width / 2, 62, number(data[0]), "tick", "middle") : [text(1, 62, number(low), "tick"), text(width - 1, 62, number(high), "tick", "end")],
     hoverable(width, 66, describe),
   );
 }

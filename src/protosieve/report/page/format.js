@@ -25,6 +25,12 @@ function number(x, digits = 3) {
   return minus(rounded.toLocaleString("en-GB", { maximumFractionDigits: 12 }));
 }
 
+// The same, zeros kept: for numbers that are compared from card to card.
+function steady(x) {
+  const size = isNumber(x) ? Math.abs(x) : 0;
+  return size >= 1e-4 && size < 1000 ? minus(x.toPrecision(3)) : number(x);
+}
+
 function power(x, digits) {
   const [head, exponent] = x.toExponential(digits - 1).split("e");
   const raised = [...String(Math.abs(Number(exponent)))].map((d) => SUPERSCRIPTS[Number(d)]).join("");

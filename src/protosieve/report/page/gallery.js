@@ -69,7 +69,7 @@ function fillGallery(cards, tints) {
 function leadOf(cards, labels) {
   if (!cards.length) return "There are none yet.";
   const more = labels.length > 1 ? `, of ${plural(labels.length, "label")}` : "";
-  return `${plural(cards.length, "row")} of the data${more}. The larger the weight, the more of the data a row stands for.`;
+  return `${plural(cards.length, "row")} of the data${more}. The larger its weight, the more a row stands for; its share is the part of the data that is nearest to it.`;
 }
 
 function options(select, entries, chosen) {

@@ -70,9 +70,28 @@ function step(state, by) {
 }
 
 function walkTo(state, spot) {
+  view.walked = spot.i;
+  placeSpot(state, spot);
+  say(cardName(spot.card, spot.i));
+}
+
+function placeSpot(state, spot) {
   const box = state.picture.getBoundingClientRect();
   const scale = box.width / state.picture.viewBox.baseVal.width;
-  view.walked = spot.i;
   showSpot(state, spot, box.left + spot.x * scale, box.top + spot.y * scale);
-  say(cardName(spot.card, spot.i));
+}
+
+// Who comes to the map by keyboard sees where they were, or the first.
+function enterMap(event) {
+  if (!event.target.matches(":focus-visible")) return;
+  const last = view.map.order.find((spot) => spot.i === view.walked);
+  if (last) walkTo(view.map, last);
+  else step(view.map, 1);
+}
+
+// What the keyboard shows stays beside its circle when the page is scrolled; true where there is such.
+function followWalk() {
+  const walking = view.map && view.map.shown && document.activeElement.id === "map-keys";
+  if (walking) placeSpot(view.map, view.map.shown);
+  return walking;
 }

@@ -16,6 +16,7 @@ function title(id, name, sentence) {
 
 function qualityPart({ quality }) {
   const { curve, no_curve: why, figures } = quality;
+  if (!curve && !why && !figures.length) return null;
   return [
     title("quality", "How good it is", curve && curve.sentence),
     curve && curve.count.length ? curveChart(curve) : why && el("p", { class: "aside" }, words(why)),
@@ -25,7 +26,7 @@ function qualityPart({ quality }) {
 
 function mapPart(story, tints) {
   const name = "Map of the prototypes. Arrow keys go from one to the next, Enter leads to its card, Escape closes.";
-  const keys = { tabindex: 0, role: "application", id: "map-keys", "aria-label": name, keydown: mapKeys, blur: () => leave(view.map), focus: () => view.walked >= 0 || step(view.map, 1) };
+  const keys = { tabindex: 0, role: "application", id: "map-keys", "aria-label": name, keydown: mapKeys, blur: () => leave(view.map), focus: enterMap };
   const figure = mapChart(story, tints);
   const holder = figure.querySelector(".canvas");
   const keyboard = el("div", keys);

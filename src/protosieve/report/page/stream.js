@@ -18,7 +18,7 @@ function paintStream(width, rows, residual, counts) {
   const good = residual.filter((r) => r > 0);
   const x = linear([rows[0] === rows.at(-1) ? 0 : Math.min(0, rows[0]), rows.at(-1)], [west, east]);
   const [low, high] = good.length ? extent(good) : [0.1, 1];
-  const y = logarithmic(high > low && good.length > 1 ? [low * 0.94, high * 1.04] : [low / 2, low * 2], [middle, top]);
+  const y = logarithmic(high > low && good.length > 1 ? [low / (high / low) ** 0.16, high > 0.3 ? Math.max(1, high) : high * 1.04] : [low / 2, low * 2], [middle, top]);
   const at = rows.map((n) => x(n));
   const z = linear([0, Math.max(1, ...counts.flatMap(([, values]) => values.filter(isNumber)))], [bottom, bottom - deep]);
   const picture = canvas(
@@ -26,7 +26,7 @@ function paintStream(width, rows, residual, counts) {
     bottom + 44,
     rulesAcross(y, y.ticks(5), west, east, percent),
     svg("path", { d: path(rows.map((_, i) => [at[i], y(residual[i])]).filter((_, i) => residual[i] > 0)), class: "line proto" }),
-    text(east, y(residual.at(-1)) - 10, `${percent(residual.at(-1))} left`, "note strong", "end"),
+    text(east, y(residual.at(-1)) + 20, `${percent(residual.at(-1))} left`, "note strong", "end"),
     deep && countsPanel(at, z, counts, west, east),
     ticksBelow(x, x.ticks(width / 150), bottom, count),
     text((west + east) / 2, bottom + 38, "rows seen", "axis", "middle"),

@@ -15,7 +15,7 @@ function hideTooltip() {
 
 function startTooltip() {
   addEventListener("keydown", (event) => event.key === "Escape" && hideTooltip());
-  addEventListener("scroll", hideTooltip, { passive: true });
+  addEventListener("scroll", () => followWalk() || hideTooltip(), { passive: true });
 }
 
 // Lines of a name and a number, under a title.
