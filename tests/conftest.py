@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsers import Visit, open_browser
 from hypothesis import settings
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
@@ -82,3 +83,24 @@ def letters(paper_data):
 def mnist(paper_data):
     """The 10,000 test images of MNIST, pixels in [0, 1]."""
     return load_mnist(paper_data).base
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless browser; tests that use it are skipped, with a word, where there is none."""
+    with open_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens windows of the browser: ``visit(size, color_scheme=...)``; they are closed after the test."""
+    visits = []
+
+    def one(*size, **context):
+        visits.append(Visit(browser, *size, **context))
+        return visits[-1]
+
+    yield one
+    for each in visits:
+        each.context.close()

@@ -1,0 +1,50 @@
+// What is left against the number of prototypes: could there be fewer?
+function curveChart({ count: counts, residual, kept, own, random }) {
+  const points = counts.map((k, i) => [k, residual[i]]).filter(([, r]) => r > 0);
+  const left = (k, r) => `${plural(k, "prototype")}: ${percent(r)} left`;
+  if (!points.length) return null;
+  return chart({
+    id: "curve",
+    name: "What is left, by number of prototypes",
+    label: `What is left falls from ${percent(residual[0])} with ${plural(counts[0], "prototype")} to ${percent(own)} with ${count(kept)}`,
+    head: ["Prototypes", "Residual", "Share left"],
+    rows: () => counts.map((k, i) => [count(k), number(residual[i]), percent(residual[i])]),
+    paint: (width) => paintCurve(width, points, { kept, own, random, left }),
+  });
+}
+
+function paintCurve(width, points, { kept, own, random, left }) {
+  const [height, west, east, top, bottom] = [width < 520 ? 280 : 340, 58, width - 14, 14, (width < 520 ? 280 : 340) - 46];
+  const all = [...points.map(([, r]) => r), own, random].filter((r) => r > 0);
+  const [low, high] = extent(all);
+  const x = linear([Math.min(1, points[0][0]), Math.max(kept, points.at(-1)[0])], [west + 6, east - 6]);
+  const y = logarithmic([low / (high / low) ** 0.16 / 1.1, high > 0.3 ? Math.max(1, high) : high * 1.02], [bottom, top]);
+  const picture = canvas(
+    width,
+    height,
+    rulesAcross(y, y.ticks(5), west, east, percent),
+    ticksBelow(x, whole(x.ticks(width / 110)), bottom, count),
+    text((west + east) / 2, height - 6, "number of prototypes", "axis", "middle"),
+    random > 0 && randomRule(x, y, points, { west, east, width, kept, random }),
+    svg("path", { d: path(points.map(([k, r]) => [x(k), y(r)])), class: "line proto" }),
+    own > 0 && svg("circle", { cx: x(kept), cy: y(own), r: 5.5, class: "dot proto" }),
+    own > 0 && text(x(kept) + 6, y(own) + 22, left(kept, own), "note strong", "end"),
+  );
+  const xs = points.map(([k]) => x(k));
+  const describe = (i) => lines(plural(points[i][0], "prototype"), [["left", percent(points[i][1])], ["carried", percent(1 - points[i][1])]]);
+  return readOut(picture, xs, describe, (i) => [[y(points[i][1]), "dot proto"]], [top, bottom]);
+}
+
+// Random rows as a dashed line, and where the curve goes below it.
+function randomRule(x, y, points, { west, east, width, kept, random }) {
+  const level = y(random);
+  const meets = points.find(([, r]) => r <= random);
+  const crossing = meets && meets[0] < kept && width >= 520;
+  const name = `${plural(kept, "random row")}: ${percent(random)}`;
+  return [
+    rule(west, level, east, level, "line data dashed"),
+    width >= 520 ? text(west + 6, level + 17, name, "note data") : text(east, level - 8, name, "note data", "end"),
+    crossing && svg("circle", { cx: x(meets[0]), cy: y(meets[1]), r: 4, class: "ring proto" }),
+    crossing && beside(x(meets[0]), level - 9, `${count(meets[0])} do as well as ${count(kept)} random rows`, width - 14),
+  ];
+}

@@ -1,0 +1,224 @@
+"""The report's page in a real browser: what it shows, what its controls do, who can use it."""
+
+import pytest
+import stories
+from browsers import shown_cards
+
+from protosieve.report import render
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Every story and its page, on disk."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {name: make() for name, make in stories.STORIES.items()}
+    for name, story in made.items():
+        (folder / f"{name}.html").write_bytes(render(story))
+    return {name: (story, folder / f"{name}.html") for name, story in made.items()}
+
+
+@pytest.fixture
+def digits(files, visit):
+    """The page of twenty digits, and their cards."""
+    return visit().open(files["digits"][1]), files["digits"][0]["cards"]
+
+
+@pytest.fixture
+def large(files, visit):
+    """The page of 500 digits, and their cards."""
+    return visit().open(files["large"][1]), files["large"][0]["cards"]
+
+
+def order(cards, key):
+    return sorted(range(len(cards)), key=lambda i: (key(cards[i]), i))
+
+
+def middle(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def point_at(page, card):
+    """The pointer on a prototype's circle in the map, which is brought into the window first."""
+    page.locator("#map-chart").scroll_into_view_if_needed()
+    page.mouse.move(*middle(page, f'.marker[data-card="{card}"] circle'))
+
+
+def in_window(page, selector):
+    return page.eval_on_selector(selector, "node => { const b = node.getBoundingClientRect(); return b.bottom > 0 && b.top < innerHeight }")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", stories.STORIES)
+def test_it_opens_from_disk_says_nothing_to_the_console_and_asks_for_nothing_else(files, visit, name):
+    window = visit()
+    story, file = files[name]
+    page = window.open(file)
+    assert page.locator("h1").inner_text().split() == story["title"].split()
+    assert len(shown_cards(page)) == min(24, len(story["cards"]))
+    assert window.asked == [file.as_uri()]
+    assert window.said == []
+
+
+@pytest.mark.parametrize("name", stories.STORIES)
+def test_it_is_never_wider_than_the_window(files, visit, name):
+    window = visit((390, 844))
+    page = window.open(files[name][1])
+    page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
+    for width in (390, 320, 800):
+        window.resize(width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
+    page = visit().open(files["bare"][1])
+    assert page.eval_on_selector_all("main section:not([hidden])", "all => all.map((s) => s.id)") == ["summary", "prototypes"]  # fmt: skip
+    assert page.locator("#nav a").count() == 2
+
+
+def test_the_headline_is_what_is_carried_beside_what_is_left(digits):
+    page, _ = digits
+    assert page.locator(".huge").inner_text() == "99.7%"
+    assert page.locator(".versus-value").all_inner_texts() == ["0.31\u202f%", "1.6\u202f%"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "key"),
+    [("weight", lambda c: -c["weight"]), ("share", lambda c: -c["share"]), ("label", lambda c: int(c["label"])), ("row", lambda c: c["row"]), ("position", lambda c: 0)],
+)  # fmt: skip
+def test_cards_are_sorted_by_what_is_asked(digits, sort, key):
+    page, cards = digits
+    page.select_option("#sort", sort)
+    assert shown_cards(page) == order(cards, key)
+
+
+def test_a_label_a_least_weight_and_words_each_leave_the_cards_that_pass(digits):
+    page, cards = digits
+    page.select_option("#label", "5")
+    assert shown_cards(page) == [i for i, card in enumerate(cards) if card["label"] == "5"]
+    page.select_option("#label", "")
+    page.locator("#least").fill("50")
+    half = max(card["weight"] for card in cards) / 2
+    assert shown_cards(page) == [i for i, card in enumerate(cards) if card["weight"] >= half]
+    page.fill("#search", "PART-1 image")
+    found = [i for i, card in enumerate(cards) if card["weight"] >= half and card["file"] == "part-1.parquet"]
+    assert shown_cards(page) == found
+    assert page.locator("#shown").inner_text() == f"Showing {len(found)} found among {len(cards)}"
+
+
+def test_a_search_that_finds_nothing_says_so_and_is_undone_by_one_button(digits):
+    page, cards = digits
+    page.fill("#search", "no such thing")
+    assert shown_cards(page) == []
+    assert "No card passes" in page.locator("#shown").inner_text()
+    page.click("#clear")
+    assert shown_cards(page) == list(range(len(cards)))
+
+
+def test_pages_of_cards_follow_each_other_and_hold_as_many_as_asked(large):
+    page, cards = large
+    assert page.locator("#page-back").is_disabled()
+    page.focus("#page-on")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # the focus stays on the button
+    assert shown_cards(page) == list(range(48, 72))
+    page.select_option("#size", "120")
+    assert shown_cards(page) == list(range(120))
+    assert page.locator(".page-at").inner_text() == "Page 1 of 5"
+    page.select_option("#size", "500")
+    assert shown_cards(page) == list(range(len(cards)))
+    assert page.locator("#pages").is_hidden()
+
+
+def test_hovering_a_circle_of_the_map_shows_its_card(digits):
+    page, cards = digits
+    point_at(page, 0)
+    tip = page.locator("#tooltip")
+    assert tip.is_visible()
+    assert tip.inner_text().startswith(f"Prototype 1 · {cards[0]['label']}")
+    assert tip.locator("img").get_attribute("src") == cards[0]["image"]
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+
+
+def test_a_click_in_the_map_leads_to_the_card_on_whatever_page_it_is(large):
+    page, cards = large
+    page.select_option("#sort", "row")
+    assert 0 not in shown_cards(page)
+    point_at(page, 0)
+    page.mouse.down()
+    page.mouse.up()
+    place = order(cards, lambda card: card["row"]).index(0)
+    assert page.locator(".page-at").inner_text() == f"Page {place // 24 + 1} of 21"
+    assert page.evaluate("document.activeElement.id") == "card-1"
+    assert in_window(page, "#card-1.found")
+
+
+def test_a_click_in_the_map_lifts_filters_that_hide_the_card(digits):
+    page, cards = digits
+    page.select_option("#label", next(card["label"] for card in cards if card["label"] != cards[0]["label"]))
+    point_at(page, 0)
+    page.mouse.down()
+    assert 0 not in shown_cards(page)
+    page.mouse.up()
+    assert shown_cards(page) == list(range(len(cards)))
+
+
+def test_arrow_keys_walk_all_circles_of_the_map_and_enter_leads_to_the_card(digits):
+    page, cards = digits
+    walk = order(cards, lambda card: card["at"][0])
+    page.focus("#all-features")
+    while page.evaluate("document.activeElement.id") != "map-keys":
+        page.keyboard.press("Shift+Tab")
+    seen = []
+    for _ in cards:
+        seen.append(page.locator("#tooltip .tip-title").inner_text())
+        page.keyboard.press("ArrowRight")
+    assert seen == [f"Prototype {i + 1} · {cards[i]['label']}" for i in walk]
+    assert page.locator("#said").inner_text().startswith(f"Prototype {walk[-1] + 1}, label")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == f"card-{walk[0] + 1}"
+    assert in_window(page, f"#card-{walk[0] + 1}")
+
+
+def test_an_address_that_names_a_card_opens_at_it(files, visit):
+    page = visit().page
+    page.goto(f"{files['large'][1].as_uri()}#card-300")
+    assert page.locator(".page-at").inner_text() == "Page 13 of 21"
+    assert in_window(page, "#card-300.found")
+
+
+def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(digits):
+    page, _ = digits
+    assert page.locator(".feature").count() == 12
+    page.click("#all-features")
+    assert page.locator(".feature").count() == 32
+    assert page.evaluate("document.activeElement.id") == "all-features"
+
+
+def test_every_chart_has_a_name_and_its_numbers_in_a_table(files, visit):
+    story, file = files["digits"]
+    page = visit().open(file)
+    assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
+    page.locator("#curve-table summary").click()
+    assert page.locator("#curve-table tbody tr").count() == len(story["quality"]["curve"]["count"])
+    page.locator("#stream-chart-table summary").click()
+    assert page.locator("#stream-chart-table thead th").all_inner_texts() == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]  # fmt: skip
+
+
+@pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
+def test_hovering_a_chart_reads_numbers_out(digits, chart):
+    page, _ = digits
+    page.locator(chart).scroll_into_view_if_needed()
+    page.locator(chart).hover(position={"x": 150, "y": 20})
+    assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())
+
+
+def test_the_command_is_copied(files, visit):
+    story, file = files["digits"]
+    page = visit(permissions=["clipboard-read", "clipboard-write"]).open(file)
+    page.click("#copy")
+    page.locator("#copy", has_text="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == story["again"]["command"]

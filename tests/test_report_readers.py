@@ -1,0 +1,142 @@
+"""The report's page for everyone: by keyboard, light and dark, on paper, for screen readers, and with hostile data."""
+
+import re
+
+import pytest
+import stories
+from browsers import shown_cards
+
+from protosieve.report import render
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+PHONE, WIDE = (390, 844), (1280, 900)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a story's page."""
+
+    def write(name):
+        path = tmp_path / f"{name}.html"
+        path.write_bytes(render(stories.STORIES[name]()))
+        return path
+
+    return write
+
+
+def brightness(page):
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 765
+
+
+def test_everything_is_reached_by_tab_is_seen_to_be_and_is_left_again(visit, file):
+    page = visit().open(file("digits"))
+    reached, unseen = [], []
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        at, outline = page.evaluate(
+            "[document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        reached.append(at)
+        unseen += [at] * (outline == "none")
+    else:
+        pytest.fail("the keyboard does not get out of the page")
+    wanted = ["to-summary", "to-again", "theme", "search", "sort", "label", "least", "map-keys", "all-features", "copy"]
+    assert [at for at in reached if at in wanted] == wanted
+    assert unseen == []
+
+
+def test_colours_follow_the_system_until_the_reader_chooses(visit, file):
+    page = visit(color_scheme="dark").open(file("digits"))
+    assert brightness(page) < 0.2
+    page.emulate_media(color_scheme="light")
+    page.locator("html[data-theme=light]").wait_for()
+    assert brightness(page) > 0.9
+    page.click("#theme")
+    assert brightness(page) < 0.2
+    page.emulate_media(color_scheme="dark")
+    page.emulate_media(color_scheme="light")
+    assert brightness(page) < 0.2
+    assert page.locator("#theme").get_attribute("aria-label") == "Switch to light colours"
+
+
+def test_paper_gets_all_cards_in_light_colours_uncut_and_without_controls(visit, file):
+    page = visit(color_scheme="dark").open(file("large"))
+    page.emulate_media(media="print")
+    page.locator("#card-500").wait_for()
+    assert shown_cards(page) == list(range(500))
+    assert brightness(page) == 1
+    assert page.eval_on_selector("#card-1", "card => getComputedStyle(card).breakInside") == "avoid"
+    for hidden in ("#nav", ".controls", "#pages", "#theme", "#copy"):
+        assert page.locator(hidden).is_hidden()
+    page.emulate_media(media="screen")
+    page.locator("#card-500").wait_for(state="detached")
+    assert len(shown_cards(page)) == 24
+
+
+def test_a_printed_file_has_the_cards_of_all_pages(visit, file):
+    page = visit().open(file("large"))
+    page.evaluate("() => { window.most = 0; addEventListener('beforeprint', () => { window.most = document.querySelectorAll('#cards > li').length }) }")  # fmt: skip
+    page.pdf()
+    assert page.evaluate("window.most") == 500
+    assert len(shown_cards(page)) == 24
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["digits", "mixed", "texts", "hostile"])
+def test_an_accessibility_check_finds_nothing_serious(visit, file, name, scheme, size):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(size, color_scheme=scheme).open(file(name))
+    page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
+    page.focus("#theme")
+    page.keyboard.press("Shift+Tab")
+    page.eval_on_selector("#map-keys", "map => map.focus({ focusVisible: true })")
+    page.locator("#tooltip").wait_for()
+    found = Axe().run(page).response["violations"]
+    grave = [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
+    assert grave == []
+
+
+def test_names_and_cells_that_look_like_html_show_as_text(visit, file):
+    window = visit()
+    page = window.open(file("hostile"))
+    page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
+    page.focus("#map-keys")
+    page.keyboard.press("ArrowRight")
+    text = page.locator("main").evaluate("main => main.textContent")
+    for hostile in stories.HOSTILE[:8]:
+        assert hostile in text
+    assert page.evaluate("window.harmed") is None
+    assert window.said == []
+
+
+def test_hostile_data_makes_no_element_and_no_handler(visit, file):
+    page = visit().open(file("hostile"))
+    assert page.locator("script").count() == 2
+    assert page.locator("main :is(script, iframe, object, embed, a[href^='javascript'], link, style, form[action])").count() == 0  # fmt: skip
+    assert page.locator("img:not([src^='data:image/'])").count() == 0
+    handlers = "all => all.flatMap((node) => [...node.attributes].filter((a) => /^on|^style$/.test(a.name) && !(a.name === 'style' && /^(width|flex-grow|left|top)/.test(a.value))).map((a) => a.name))"
+    assert page.eval_on_selector_all("*", handlers) == []
+
+
+@pytest.mark.parametrize(
+    ("attempt", "rule"),
+    [
+        ("const s = document.createElement('script'); s.textContent = 'window.harmed = 1'; document.body.append(s)", "script-src-elem"),
+        ("const i = document.createElement('img'); i.setAttribute('onerror', 'window.harmed = 1'); i.src = 'data:,'; document.body.append(i)", "script-src-attr"),
+        ("const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x'; document.body.append(i)", "img-src"),
+        ("fetch('http://127.0.0.1:9/x').catch(() => 0)", "connect-src"),
+        ("const b = document.createElement('style'); b.textContent = '*{color:red}'; document.body.append(b)", "style-src-elem"),
+    ],
+    ids=lambda value: value if value.endswith(("src", "elem", "attr")) else "",
+)  # fmt: skip
+def test_what_might_still_be_injected_is_refused_by_the_policy(visit, file, attempt, rule):
+    page = visit().open(file("bare"))
+    script = f"() => new Promise((go) => {{ addEventListener('securitypolicyviolation', (v) => go(v.effectiveDirective)); {attempt} }})"
+    assert page.evaluate(script) == rule
+    assert page.evaluate("window.harmed") is None
