@@ -14,7 +14,7 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
 
-__all__ = ["Certificate", "Prototypes", "Trace"]
+__all__ = ["Certificate", "DataSample", "Prototypes", "Trace"]
 
 _SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 
@@ -114,9 +114,26 @@ class Trace:
 
     rows_seen: NDArray[np.int64]
     objective: Float64
+    accepted: NDArray[np.int64] | None = None
+    exchanged: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows_seen)
+
+
+@dataclass(frozen=True, eq=False)
+class DataSample:
+    """A uniform random sample of what the prototypes represent: of the target where there is one, else of the input.
+
+    ``indices`` are row numbers, rising; ``rows`` the numbers, as `Prototypes.rows` has them; ``table`` the users' own
+    columns of these rows, or None; ``n_rows`` says how many rows it is a sample of.
+    """
+
+    indices: NDArray[np.int64]
+    rows: Array
+    table: Any
+    n_rows: int
+    is_target: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +174,8 @@ class Prototypes:
         How the columns of files became the numbers in ``rows``; ``encoding.encode(frame)`` does it to new rows.
     provenance : mapping, or None
         Command, version, parameters, files and figures of a run over files, as they are written to its output.
+    sample : DataSample, or None
+        Rows of the data, for what is shown beside the prototypes: of runs over files.
     """
 
     indices: NDArray[np.int64]
@@ -180,6 +199,7 @@ class Prototypes:
     table: Any = field(default=None, repr=False)
     encoding: Any = field(default=None, repr=False)
     provenance: Mapping[str, Any] | None = field(default=None, repr=False)
+    sample: DataSample | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -1,0 +1,122 @@
+"""How many prototypes were needed: what is left with one of them, with two, with all."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from protosieve._blas import one_thread
+from protosieve._prototypes import Prototypes
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel
+from protosieve.report._judge import Judge
+from protosieve.report._words import percent
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["Curve", "curve_sentence", "has_best_weights", "residual_curve"]
+
+_STEPS = 500  # members added one by one: O(steps^3 + steps m d)
+_MOST = 10_000  # prototypes: mu = K w is O(m^2 d)
+_POINTS = 200  # shown where there are more than _STEPS
+_EQUAL = ("MMDCritic", "SieveStreaming")
+_AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value where weights are the best
+
+
+@dataclass(frozen=True)
+class Curve:
+    """``residual[i]`` is what the best ``count[i]`` of the prototypes leave."""
+
+    count: list[int]
+    residual: list[float]
+
+
+def residual_curve(result: Prototypes, judge: Judge | None = None) -> Curve | str:
+    """What k of the prototypes leave at their best weights, for k = 1, 2, ..., chosen one after the other by gradient.
+
+    At the best weights the gradient ``mu - K w`` is zero at every member that weighs something, so ``mu = K w`` there
+    and no data is needed: rows, weights, kernel and the bound say all. Members of weight zero are left out. Where
+    weights are not the best by the result's own mean, ``judge`` is asked for ``mu``; without one the answer is why
+    there is no curve.
+
+    Beyond 500 prototypes the first 500 are added, and the last point is that of all of them. O(min(m, 500)^3 + m^2 d).
+    """
+    kernel, used = result.kernel, result.weights > 0
+    if kernel is None:
+        return "The rows were chosen by another objective than the kernel mean."
+    if not used.any() or not result.certificate.upper_bound > 0:
+        return "No prototype weighs anything."
+    if used.sum() > _MOST:
+        return f"There are more than {_MOST:,} prototypes."
+    rows, weights = result.rows[used].astype(np.float64), result.weights[used]
+    with one_thread():
+        mu = _explained(kernel, rows, weights)
+        if has_best_weights(result, float(weights @ mu) / 2):
+            return _shown(_greedy(kernel, rows, mu), result.certificate.upper_bound, len(rows), result.residual)
+    if judge is None:
+        return f"{_why(result)}, so it takes rows of the data to judge fewer of them: give data."
+    gone = _greedy(kernel, rows, judge.means(rows))
+    return _shown(gone, judge.bound, len(rows), judge.best_residual(rows) if len(gone) < len(rows) else None)
+
+
+def has_best_weights(result: Prototypes, norm: float) -> bool:
+    """Whether they are the best by the mean the result was judged by: then ``l = w'K w / 2``, which is ``norm``."""
+    run: dict[str, Any] = dict((result.provenance or {}).get("parameters", {}))
+    if result.selector in _EQUAL or run.get("exact_weights"):
+        return False
+    return abs(result.objective - norm) <= _AGREES * result.certificate.upper_bound
+
+
+def _why(result: Prototypes) -> str:
+    return "All weigh the same" if result.selector in _EQUAL else "The weights are those of another mean"
+
+
+def _explained(kernel: Kernel, rows: Array, weights: Float64) -> Float64:
+    """``K w``, a block of rows at a time."""
+    points, parts = kernel.prepare(rows), range(0, len(rows), 512)
+    return np.concatenate([kernel.block(points.take(slice(at, at + 512)), points) @ weights for at in parts])
+
+
+def _greedy(kernel: Kernel, rows: Array, mu: Float64) -> list[float]:
+    """The values of growing sets, each with the member of the largest gradient added, at their best weights."""
+    points = kernel.prepare(rows)
+    diagonal = kernel.diagonal(points).astype(np.float64)
+    qp, chosen, values = NonNegativeQP(), list[int](), list[float]()
+    near = np.zeros((min(len(rows), _STEPS), len(rows)))
+    open_ = np.ones(len(rows), np.bool_)
+    for step in range(len(near)):
+        gradient = mu - qp.weights @ near[:step]
+        j = int(np.where(open_, gradient, -math.inf).argmax())
+        near[step] = kernel.block(points.take(slice(j, j + 1)), points)[0]
+        qp.append(near[step, chosen], diagonal[j], mu[j])
+        open_[j] = False
+        chosen.append(j)
+        values.append(qp.value)
+    return values
+
+
+def _shown(values: list[float], bound: float, members: int, last: float | None) -> Curve:
+    """As residuals; ``last`` is that of all members, where these were not all added."""
+    residuals = [1 - min(value / bound, 1.0) for value in values]
+    counts = list(range(1, len(values) + 1))
+    if members > len(values):
+        kept = np.unique(np.geomspace(1, len(values), _POINTS).round().astype(int)).tolist()
+        counts, residuals = kept, [residuals[count - 1] for count in kept]
+        if last is not None:
+            counts, residuals = [*counts, members], [*residuals, min(last, residuals[-1])]
+    return Curve(counts, residuals)
+
+
+def curve_sentence(curve: Curve) -> str:
+    """Whether fewer would have done: how many carry nearly as much, and what half of them carry."""
+    last, kept = curve.residual[-1], curve.count[-1]
+    if kept == 1:
+        return f"One prototype carries {percent(last)}."
+    aim = max(1.25 * last, last + 1e-4)  # a quarter more than all of them leave is hard to tell apart
+    enough = next(n for n, left in zip(curve.count, curve.residual, strict=True) if left <= aim)
+    half = max(n for n in curve.count if n <= max(1, kept // 2))
+    at_half = percent(curve.residual[curve.count.index(half)])
+    said = f"With {half:,} of them {at_half} is carried, with all {kept:,} {percent(last)}."
+    if enough > 0.8 * kept:
+        return f"{said} Each of them counts."
+    return f"{said} {enough:,} would leave at most a quarter more than all of them do: fewer would have done."

@@ -1,0 +1,97 @@
+"""Values of the users' own as text, and everything as JSON can hold it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["cut", "is_missing", "name_of", "plain", "shown"]
+
+_EXACT = 1 << 53  # beyond, a reader's numbers are not whole any more
+
+
+def shown(value: Any, most: int = 120) -> str:
+    """A cell, short: whatever it holds, and whatever goes wrong in showing it.
+
+    >>> shown(0.123456), shown(None), shown([0.25, 1.0, 2.0, 3.0]), shown(b"abc"), shown("x" * 9, most=4)
+    ('0.1235', '', '[0.25, 1, …] of 4', '3 bytes', 'xxx…')
+    """
+    try:
+        return cut(_shown(value), most)
+    except Exception:  # a cell may be any object: its own text may fail in any way
+        return f"a {type(value).__name__}"
+
+
+def _shown(value: Any) -> str:
+    if is_missing(value):
+        return ""
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"{len(value):,} bytes"
+    if isinstance(value, list | tuple | np.ndarray):
+        inside = ", ".join(_shown(item) for item in list(value[:2]))
+        return f"[{inside}, …] of {len(value):,}" if len(value) > 2 else f"[{inside}]"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_shown(item)}" for name, item in list(value.items())[:4])
+    return str(value)
+
+
+def name_of(value: Any) -> str:
+    """A label as the source has it.
+
+    >>> name_of(7), name_of(7.0), name_of("7"), name_of(None), name_of(b"cat")
+    ('7', '7.0', '7', 'none', 'cat')
+    """
+    if is_missing(value):
+        return "none"
+    if isinstance(value, bytes):
+        return cut(value.decode("utf-8", "replace"), 80)
+    return cut(str(value), 80) if isinstance(value, float) else shown(value, 80)
+
+
+def cut(text: str, most: int) -> str:
+    """No longer than ``most``, and without the halves of characters that no file can hold."""
+    whole = text[: most + 1].encode("utf-8", "replace").decode()
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what tables have for them."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN and NaT
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"  # pandas.NA equals nothing, nor does it differ
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: what is not finite is None, what is no number, text or collection its text.
+
+    >>> plain({"a": (1, float("nan")), 2: np.float32(0.5), "c": 1 << 60, "d": {3}})
+    {'a': [1, None], '2': 0.5, 'c': '1152921504606846976', 'd': '{3}'}
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return value if abs(value) < _EXACT else shown(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Mapping):
+        return {plain(str(name)): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray) and value.size <= 100 else cut(_repr(value), 300)
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # an object of the user's
+        return f"a {type(value).__name__}"

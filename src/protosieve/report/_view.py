@@ -1,0 +1,104 @@
+"""What the user asked to be shown."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from protosieve.errors import ParameterError
+
+__all__ = ["View", "image_shape_of"]
+
+_CHANNELS = (1, 3, 4)
+_NAMES = ("image", "text", "coordinates", "image_shape", "label")
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How the rows are to be looked at; ``None`` leaves it to the run's own options, then to the data.
+
+    ``label``: a column's name, or one label per row of the data. ``image_shape``: height and width, perhaps channels,
+    or text such as "28x28". ``image``, ``text``: names of columns. ``coordinates``: two names of columns, or an array
+    of two columns with a line per row of the data.
+
+    >>> View(image_shape="28x28").image_shape
+    (28, 28)
+    """
+
+    label: Any = None
+    image_shape: Any = None
+    image: str | None = None
+    text: str | None = None
+    coordinates: Any = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("image", "text", "title"):
+            value = getattr(self, name)
+            if not isinstance(value, str | None):
+                raise ParameterError(f"{name} must be {_what(name)}, got {value!r}")
+        object.__setattr__(self, "image_shape", image_shape_of(self.image_shape))
+        object.__setattr__(self, "coordinates", _coordinates(self.coordinates))
+        if self.image_shape is not None and self.image is not None:
+            raise ParameterError(
+                f"image={self.image!r} and image_shape={self.image_shape!r} are two sources of one picture; give one"
+            )
+
+    def over(self, parameters: Mapping[str, Any]) -> "View":
+        """What was asked for, and where nothing was, what the run was told."""
+        told = {name: parameters.get(name) for name in _NAMES if getattr(self, name) is None}
+        if self.image is not None or told.get("image") is not None:
+            told.pop("image_shape", None)
+        if self.image_shape is not None:
+            told.pop("image", None)
+        return replace(self, **told)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are named."""
+        pair = self.coordinates if isinstance(self.coordinates, tuple) else ()
+        return [name for name in (self.label, self.image, self.text, *pair) if isinstance(name, str)]
+
+
+def image_shape_of(given: Any) -> tuple[int, ...] | None:
+    """Height, width and perhaps channels, from a tuple or from text.
+
+    >>> image_shape_of("32x32x3"), image_shape_of([8, 8]), image_shape_of(None)
+    ((32, 32, 3), (8, 8), None)
+    """
+    if given is None:
+        return None
+    parts = re.split(r"\s*[x×,]\s*", given.strip()) if isinstance(given, str) else given  # noqa: RUF001
+    try:
+        shape = tuple(int(part) for part in parts)
+    except (TypeError, ValueError):
+        shape = ()
+    if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:3] not in [(), *((n,) for n in _CHANNELS)]:
+        raise ParameterError(
+            f"image_shape must be height and width, such as 28x28, or with 1, 3 or 4 channels, such as 32x32x3; "
+            f"got {given!r}"
+        )
+    return shape
+
+
+def _coordinates(given: Any) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
+        return tuple(given)
+    try:
+        array = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ParameterError(
+            "coordinates must be two names of columns, or an array with two columns and a line per row of data; "
+            f"got {'shape ' + str(array.shape) if isinstance(given, np.ndarray) else repr(given)[:80]}"
+        )
+    return array
+
+
+def _what(name: str) -> str:
+    return "a line of text" if name == "title" else "the name of a column"

@@ -1,0 +1,123 @@
+"""What is said of a result, in plain words with the number beside them; the command line says the same."""
+
+import math
+import re
+
+from protosieve._prototypes import Prototypes
+
+__all__ = [
+    "allowed",
+    "beside_random",
+    "carried",
+    "counted",
+    "one_line",
+    "percent",
+    "prototypes",
+    "rounded",
+    "sig",
+    "spelt",
+]
+
+_LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
+
+
+def carried(result: Prototypes) -> list[str]:
+    """How much of the target the prototypes carry, and whether more of them were allowed."""
+    if result.kernel is None:
+        said = str(result.certificate)
+        return [f"{said[:1].upper()}{said[1:]}."]
+    sample = result.certificate.sample
+    by = "" if sample is None else f", judged by a sample of {counted(sample, 'row')}"
+    carry = "carries" if len(result) == 1 else "carry"
+    lines = [f"The {prototypes(len(result))} {carry} {percent(result.residual)} of what the kernel sees{by}."]
+    if len(result) < allowed(result):
+        lines.append(f"{allowed(result):,} were allowed; the method found no use for more.")
+    return lines
+
+
+def allowed(result: Prototypes) -> int:
+    """How many prototypes there could have been."""
+    return min(int(result.parameters["n_prototypes"]), result.n_seen)
+
+
+def percent(residual: float) -> str:
+    """What is left of the whole without the residual, in so many digits that what is missing can be seen.
+
+    >>> percent(0.0041), percent(0.25), percent(0.000031), percent(0.0), percent(1.5)
+    ('99.6 %', '75.0 %', '99.997 %', '100 %', '-50.0 %')
+    """
+    if residual <= 1e-12:
+        return "100 %"
+    digits = max(1, math.ceil(-math.log10(100 * residual)))
+    return f"{100 * (1 - residual):.{digits}f} %"
+
+
+def beside_random(rows: int, random: float, residual: float) -> str:
+    """A residual beside that of as many rows of nobody's choice.
+
+    >>> beside_random(500, 0.034, 0.01)
+    '500 random rows with the best weights would leave 3.4 times as much.'
+    >>> beside_random(500, 0.005, 0.01)
+    '500 random rows with the best weights would leave 0.50 times as much: try another --width, or --passes 2.'
+    """
+    who = f"{counted(rows, 'random row')} with the best weights would leave"
+    if residual <= 1e-12:
+        return f"{who} {'nothing either' if random <= 1e-12 else f'{100 * random:.2g} %'}."
+    times = random / residual
+    if times < 0.995:
+        return f"{who} {times:.2f} times as much: try another --width, or --passes 2."
+    return f"{who} {times:,.1f} times as much." if times < 1000 else f"{who} {times:,.0f} times as much."
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(1797, "row")
+    ('1 row', '1,797 rows')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def prototypes(count: int) -> str:
+    """A number of prototypes.
+
+    >>> prototypes(1), prototypes(20)
+    ('one prototype', '20 prototypes')
+    """
+    return f"{count:,} prototypes" if count != 1 else "one prototype"
+
+
+def spelt(share: float) -> str:
+    """A share of 0 to 1 in per cent, small ones not rounded away.
+
+    >>> spelt(0.34), spelt(0.0042), spelt(0.0)
+    ('34 %', '0.4 %', '0 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.1 or share <= 0 else f"{100 * share:.1g} %"
+
+
+def sig(value: float, digits: int = 4) -> float:
+    """A number in so many significant digits, which is what a page has use for.
+
+    >>> sig(0.123456), sig(-98765.4)
+    (0.1235, -98770.0)
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def rounded(text: str) -> str:
+    """With as many digits of a number as anybody reads.
+
+    >>> rounded("Gaussian(width=3.4334641593408284)")
+    'Gaussian(width=3.433)'
+    """
+    return _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.4g}", text)
+
+
+def one_line(text: str) -> str:
+    r"""Without line breaks and without what a terminal would obey: messages quote users' data.
+
+    >>> one_line("a\nb \x1b[31mred")
+    'a b  [31mred'
+    """
+    return "".join(character if character.isprintable() else " " for character in text).strip()
