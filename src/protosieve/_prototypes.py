@@ -109,6 +109,10 @@ class Certificate:
 class Trace:
     """The objective along the stream: ``objective[i]`` after ``rows_seen[i]`` rows.
 
+    By then ``accepted[i]`` rows had been taken into a set, and ``exchanged[i]`` members had given way to others. Either
+    is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
+    nothing. What the second look of a result changes is not of the stream, and not counted.
+
     At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
     """
 
@@ -123,10 +127,20 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class DataSample:
-    """A uniform random sample of what the prototypes represent: of the target where there is one, else of the input.
+    """A uniform random sample of the rows that prototypes represent, to look at beside them.
 
-    ``indices`` are row numbers, rising; ``rows`` the numbers, as `Prototypes.rows` has them; ``table`` the users' own
-    columns of these rows, or None; ``n_rows`` says how many rows it is a sample of.
+    Attributes
+    ----------
+    indices : array of int
+        Row numbers, rising: in the target where there is one, else in the input.
+    rows : array of shape (n, d)
+        The rows as numbers, encoded as those of the prototypes are.
+    table : pyarrow.Table, or None
+        The rows as they stand in their files, with all columns under the users' own names.
+    n_rows : int
+        How many rows it is a sample of.
+    is_target : bool
+        Whether these are rows of a target rather than of the input.
     """
 
     indices: NDArray[np.int64]
@@ -134,6 +148,16 @@ class DataSample:
     table: Any
     n_rows: int
     is_target: bool
+
+    def __post_init__(self) -> None:
+        for array in (self.indices, self.rows):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __repr__(self) -> str:
+        return f"DataSample({len(self):,} of {self.n_rows:,} rows of the {'target' if self.is_target else 'input'})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +199,7 @@ class Prototypes:
     provenance : mapping, or None
         Command, version, parameters, files and figures of a run over files, as they are written to its output.
     sample : DataSample, or None
-        Rows of the data, for what is shown beside the prototypes: of runs over files.
+        Some of the rows the prototypes represent, drawn at random, with all of their columns: of runs over files.
     """
 
     indices: NDArray[np.int64]
@@ -203,8 +227,9 @@ class Prototypes:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for array in (self.indices, self.rows, self.weights, self.trace.rows_seen, self.trace.objective):
-            array.flags.writeable = False
+        for array in (self.indices, self.rows, self.weights, *vars(self.trace).values()):
+            if array is not None:
+                array.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "parameters": dict(self.parameters)}

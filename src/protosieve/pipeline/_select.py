@@ -121,8 +121,8 @@ def select(
     Returns
     -------
     Prototypes
-        With ``table`` (the rows as they stand in their files), ``shares``, ``encoding`` and ``provenance``;
-        ``indices`` are row numbers in the whole input.
+        With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
+        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input.
 
     Notes
     -----
