@@ -487,3 +487,29 @@ def splitmix64(seed, number):
         return x ^ x >> 31
 
     return mixed(mixed(seed + golden & mask) + number * golden & mask)
+
+
+def greedy_curve(K, mu, bound):
+    """What growing sets leave: the member of the largest gradient added, NNLS from nothing each time."""
+    chosen, residuals, w = [], [], np.zeros(0)
+    while len(chosen) < len(mu):
+        gradient = mu - K[:, chosen] @ w
+        gradient[chosen] = -math.inf
+        chosen.append(int(gradient.argmax()))
+        inside = np.ix_(chosen, chosen)
+        w = solve(K[inside], mu[chosen])
+        residuals.append(1 - value(K[inside], mu[chosen], w) / bound)
+    return residuals
+
+
+def ks_distance(data, values, weights):
+    """The largest difference of two distribution functions, looked for at every point of both, and just before it."""
+    points = np.concatenate([data, values])
+    at = [abs(np.mean(data <= x) - weights[values <= x].sum()) for x in points]
+    before = [abs(np.mean(data < x) - weights[values < x].sum()) for x in points]
+    return max(at + before)
+
+
+def weighted_quantile(values, weights, share):
+    """The smallest value at or below which there is such a share of the weight."""
+    return next(x for x in sorted(values) if weights[values <= x].sum() >= share * weights.sum() * (1 - 1e-9))

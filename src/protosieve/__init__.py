@@ -91,6 +91,7 @@ _ROOMS = (
     "objectives",
     "pipeline",
     "preprocess",
+    "report",
     "selectors",
     "weights",
 )

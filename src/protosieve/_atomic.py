@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all."""
+"""A file that is written whole or not at all, and a place where one can be."""
 
 import os
 import tempfile
@@ -7,7 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replacing"]
+from protosieve.errors import OutputError
+
+__all__ = ["check_place", "replacing"]
+
+
+def check_place(target: str) -> None:
+    """Raise `OutputError` where no file could be written to the path ``target``."""
+    folder = Path(target).resolve().parent
+    if Path(target).is_dir():
+        raise OutputError(f"{target}: is a folder; give the path of a file")
+    if not folder.is_dir():
+        raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The result: prototypes, their weights, and how good they are."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -224,6 +225,57 @@ class Prototypes:
     encoding: Any = field(default=None, repr=False)
     provenance: Mapping[str, Any] | None = field(default=None, repr=False)
     sample: DataSample | None = field(default=None, repr=False)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        data: Any = None,
+        *,
+        label: Any = None,
+        image_shape: Any = None,
+        image: str | None = None,
+        text: str | None = None,
+        coordinates: Any = None,
+        title: str | None = None,
+    ) -> None:
+        """Write one HTML page about the prototypes, that needs nothing else to be looked at.
+
+        Parameters
+        ----------
+        path : path
+            Where to; it ends in ``.html``. Written whole or not at all.
+        data : array, DataFrame, pyarrow Table or dict of columns; or path or paths of files; optional
+            The rows the prototypes stand for. At most 8,192 of them, drawn at random, are looked at; of files in one
+            pass. Without it, the sample that a run over files keeps; without that, what needs data is left out.
+        label : str or sequence, optional
+            A column, or one label per row of ``data``.
+        image_shape : tuple or str, optional
+            Rows are images: height and width, perhaps channels, such as ``(28, 28)`` or ``"32x32x3"``.
+        image, text : str, optional
+            Columns to be shown: of images (paths, bytes, base64, or dicts of ``bytes`` and ``path``), and of text.
+        coordinates : two str, or array of shape (n, 2), optional
+            Columns for the map, or a place for each row of ``data``; by default the first two principal components.
+        title : str, optional
+
+        Notes
+        -----
+        Where ``data`` holds the very rows the prototypes were chosen from, in their order, these have its labels and
+        other columns, too. A second or less for 500 prototypes, and what reading files and images costs.
+        """
+        from protosieve.report import check_report, write_report
+
+        check_report(path)
+        view = {"label": label, "image_shape": image_shape, "image": image, "text": text, "coordinates": coordinates}
+        write_report(self, path, self._looked_at(data), title=title, **view)
+
+    def _looked_at(self, data: Any) -> Any:
+        """Of files a sample; what is in memory as it is."""
+        paths = [data] if isinstance(data, str | os.PathLike) else data
+        if not (isinstance(paths, list | tuple) and paths and all(isinstance(p, str | os.PathLike) for p in paths)):
+            return data
+        from protosieve.pipeline._again import draw_sample
+
+        return draw_sample(self, [os.fspath(path) for path in paths])
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -5,10 +5,10 @@ import sys
 from typing import Any
 
 from protosieve._compare import Comparison, compare
+from protosieve._words import rounded
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
-from protosieve.cli._words import rounded
 from protosieve.pipeline import survey
 from protosieve.pipeline._options import kernel_of
 

@@ -1,14 +1,13 @@
 """What a run came to, in a screenful: what was done with the columns, the heaviest prototypes, how good they are."""
 
-import math
 import re
 from collections import Counter, defaultdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from protosieve._prototypes import Prototypes
+from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded
 from protosieve.cli._table import Column, draw
-from protosieve.cli._words import one_line, rounded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +42,7 @@ def _made(result: Prototypes) -> list[str]:
     lines += [f"  {line}" for line in result.encoding.describe()]
     left_out = run["rows_left_out"]
     if left_out["count"]:
-        lines += [f"  {_rows(left_out['count'])} left out:", *(f"    {line}" for line in left_out["first"])]
+        lines += [f"  {counted(left_out['count'], 'row')} left out:", *(f"    {line}" for line in left_out["first"])]
         lines += ["    ..."] if left_out["count"] > len(left_out["first"]) else []
     return [line.rstrip() and _indented(line) for line in lines]
 
@@ -100,44 +99,8 @@ def _is_fraction(value: Any) -> bool:
 
 def _worth(result: Prototypes) -> list[str]:
     """The residual in plain words, beside that of random rows."""
-    sample = result.certificate.sample
-    by = "" if sample is None else f", judged by a sample of {sample:,} rows"
-    allowed = min(result.parameters["n_prototypes"], result.n_seen)
-    carry = "carries" if len(result) == 1 else "carry"
-    lines = [f"The {_prototypes(len(result))} {carry} {_percent(result.residual)} of what the kernel sees{by}."]
-    if len(result) < allowed:
-        lines.append(f"{allowed:,} were allowed; the method found no use for more.")
     random = (result.provenance or {}).get("residual_of_random_rows")
-    return lines if random is None else [*lines, _random(allowed, random, result.residual)]
-
-
-def _percent(residual: float) -> str:
-    """So many digits that what is missing can be seen.
-
-    >>> _percent(0.0041), _percent(0.25), _percent(0.000031), _percent(0.0)
-    ('99.6 %', '75.0 %', '99.997 %', '100 %')
-    """
-    if residual <= 1e-12:
-        return "100 %"
-    digits = max(1, math.ceil(-math.log10(100 * residual)))
-    return f"{100 * (1 - residual):.{digits}f} %"
-
-
-def _random(rows: int, random: float, residual: float) -> str:
-    """Beside as many rows of nobody's choice.
-
-    >>> _random(500, 0.034, 0.01)
-    '500 random rows with the best weights would leave 3.4 times as much.'
-    >>> _random(500, 0.005, 0.01)
-    '500 random rows with the best weights would leave 0.50 times as much: try another --width, or --passes 2.'
-    """
-    who = f"{rows:,} random row{'s' * (rows != 1)} with the best weights would leave"
-    if residual <= 1e-12:
-        return f"{who} {'nothing either' if random <= 1e-12 else f'{100 * random:.2g} %'}."
-    times = random / residual
-    if times < 0.995:
-        return f"{who} {times:.2f} times as much: try another --width, or --passes 2."
-    return f"{who} {times:,.1f} times as much." if times < 1000 else f"{who} {times:,.0f} times as much."
+    return [*carried(result), *([] if random is None else [beside_random(allowed(result), random, result.residual)])]
 
 
 def _spread(result: Prototypes) -> list[str]:
@@ -155,7 +118,7 @@ def _spread(result: Prototypes) -> list[str]:
         shares[value] += share
     (most, n), *others = counts.most_common(_LABELS)
     whole = "the rows" if run["parameters"]["target"] is None else "the target"
-    said = [f"{most} has {_prototypes(n)}, nearest to {100 * shares[most]:.0f} % of {whole}"]
+    said = [f"{most} has {prototypes(n)}, nearest to {100 * shares[most]:.0f} % of {whole}"]
     said += [f"{value} has {n:,}, to {100 * shares[value]:.0f} %" for value, n in others]
     said += [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
     return [one_line(f"By {label}: {'; '.join(said)}.")]
@@ -165,11 +128,3 @@ def _place(output: str | None) -> str:
     if output is None:
         return "Nothing was written; -o chosen.parquet keeps them, with all of their columns."
     return f"Written to {'standard output' if output == '-' else output}."
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
-
-
-def _prototypes(count: int) -> str:
-    return f"{count:,} prototypes" if count != 1 else "one prototype"

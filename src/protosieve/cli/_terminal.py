@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from protosieve.cli._words import in_flags, one_line, rounded
+from protosieve._words import one_line, rounded
+from protosieve.cli._words import in_flags
 from protosieve.errors import ProtosieveWarning
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["begun_with_flag", "in_flags", "one_line", "rounded"]
+__all__ = ["begun_with_flag", "in_flags"]
 
 _FLAGS = {"n_prototypes": "-m", "random_state": "--seed"}  # where the two differ in more than dashes
 _OTHERS = (
@@ -20,7 +20,6 @@ _START = re.compile(
 )
 _VALUE = re.compile(rf"""(?<![\w(])({"|".join(_FLAG)})=(?:True\b|(?:"([^"\s]*)"|'([^'\s]*)'|([^\s:;,]+)))""")
 _NAME = re.compile(rf"\b({'|'.join(name for name in _FLAG if '_' in name)})\b")
-_LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
 
 
 def in_flags(message: str) -> str:
@@ -50,21 +49,3 @@ def begun_with_flag(message: str) -> str:
 
 def _given(found: re.Match[str]) -> str:
     return " ".join([_FLAG[found[1]], *(value for value in found.groups()[1:] if value)])
-
-
-def rounded(text: str) -> str:
-    """With as many digits of a number as anybody reads.
-
-    >>> rounded("Gaussian(width=3.4334641593408284)")
-    'Gaussian(width=3.433)'
-    """
-    return _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.4g}", text)
-
-
-def one_line(text: str) -> str:
-    r"""Without line breaks and without what a terminal would obey: messages quote users' data.
-
-    >>> one_line("a\nb \x1b[31mred")
-    'a b  [31mred'
-    """
-    return "".join(character if character.isprintable() else " " for character in text).strip()

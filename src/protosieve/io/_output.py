@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
-from protosieve._atomic import replacing
+from protosieve._atomic import check_place, replacing
 from protosieve.errors import OutputError
 from protosieve.io._file import explain
 from protosieve.io._plain import as_json, as_numpy, as_values
@@ -57,13 +57,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"{target}: results are written to files on this machine; write one and copy it there")
     if _ending(target) not in _WRITERS:
         raise OutputError(f"{target}: its ending names no format; end it in {', '.join(_WRITERS)}, or give -")
-    folder = Path(target).resolve().parent
-    if Path(target).is_dir():
-        raise OutputError(f"{target}: is a folder; give the path of a file")
-    if not folder.is_dir():
-        raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
+    check_place(target)
 
 
 def _encoded(table: pa.Table, target: str, provenance: dict[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """How many prototypes were needed: what is left with one of them, with two, with all."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64
+from protosieve._words import percent
 from protosieve.kernels import Kernel
 from protosieve.report._judge import Judge
-from protosieve.report._words import percent
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Curve", "curve_sentence", "has_best_weights", "residual_curve"]
@@ -25,17 +25,21 @@ _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value wher
 
 @dataclass(frozen=True)
 class Curve:
-    """``residual[i]`` is what the best ``count[i]`` of the prototypes leave."""
+    """``residual[i]`` is what the best ``count[i]`` of the prototypes leave.
+
+    ``by_result`` says that it is judged as the result was, so that the last point is the result's own residual.
+    """
 
     count: list[int]
     residual: list[float]
+    by_result: bool = True
 
 
 def residual_curve(result: Prototypes, judge: Judge | None = None) -> Curve | str:
     """What k of the prototypes leave at their best weights, for k = 1, 2, ..., chosen one after the other by gradient.
 
     At the best weights the gradient ``mu - K w`` is zero at every member that weighs something, so ``mu = K w`` there
-    and no data is needed: rows, weights, kernel and the bound say all. Members of weight zero are left out. Where
+    and no data is needed: rows, weights, kernel and the bound say all. Members of weight zero come last. Where
     weights are not the best by the result's own mean, ``judge`` is asked for ``mu``; without one the answer is why
     there is no curve.
 
@@ -48,15 +52,27 @@ def residual_curve(result: Prototypes, judge: Judge | None = None) -> Curve | st
         return "No prototype weighs anything."
     if used.sum() > _MOST:
         return f"There are more than {_MOST:,} prototypes."
-    rows, weights = result.rows[used].astype(np.float64), result.weights[used]
+    curve = _curve(result, kernel, result.rows[used].astype(np.float64), result.weights[used], judge)
+    return curve if isinstance(curve, str) else _with_idle(curve, len(result))
+
+
+def _curve(result: Prototypes, kernel: Kernel, rows: Array, weights: Float64, judge: Judge | None) -> Curve | str:
     with one_thread():
         mu = _explained(kernel, rows, weights)
         if has_best_weights(result, float(weights @ mu) / 2):
             return _shown(_greedy(kernel, rows, mu), result.certificate.upper_bound, len(rows), result.residual)
-    if judge is None:
-        return f"{_why(result)}, so it takes rows of the data to judge fewer of them: give data."
-    gone = _greedy(kernel, rows, judge.means(rows))
-    return _shown(gone, judge.bound, len(rows), judge.best_residual(rows) if len(gone) < len(rows) else None)
+        if judge is None:
+            return f"{_why(result)}, so it takes rows of the data to judge fewer of them: give data."
+        values = _greedy(kernel, rows, judge.means(rows))
+    last = judge.best_residual(rows) if len(values) < len(rows) else 0.0
+    return replace(_shown(values, judge.bound, len(rows), last), by_result=False)
+
+
+def _with_idle(curve: Curve, kept: int) -> Curve:
+    """Members of weight zero change nothing."""
+    if curve.count[-1] == kept:
+        return curve
+    return replace(curve, count=[*curve.count, kept], residual=[*curve.residual, curve.residual[-1]])
 
 
 def has_best_weights(result: Prototypes, norm: float) -> bool:
@@ -95,15 +111,14 @@ def _greedy(kernel: Kernel, rows: Array, mu: Float64) -> list[float]:
     return values
 
 
-def _shown(values: list[float], bound: float, members: int, last: float | None) -> Curve:
+def _shown(values: list[float], bound: float, members: int, last: float) -> Curve:
     """As residuals; ``last`` is that of all members, where these were not all added."""
     residuals = [1 - min(value / bound, 1.0) for value in values]
     counts = list(range(1, len(values) + 1))
     if members > len(values):
         kept = np.unique(np.geomspace(1, len(values), _POINTS).round().astype(int)).tolist()
         counts, residuals = kept, [residuals[count - 1] for count in kept]
-        if last is not None:
-            counts, residuals = [*counts, members], [*residuals, min(last, residuals[-1])]
+        counts, residuals = [*counts, members], [*residuals, min(last, residuals[-1])]
     return Curve(counts, residuals)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64
 
-__all__ = ["Feature", "encoding_of", "features_of", "list_column"]
+__all__ = ["Feature", "as_date", "encoding_of", "features_of", "list_column", "number_columns", "spread_of"]
 
 _LISTS = ("embedding", "matrix")
 
@@ -89,3 +90,22 @@ def spread_of(rows: Array, weights: Float64) -> tuple[Float64, Float64]:
     exact = rows.astype(np.float64)
     mean = weights @ exact
     return mean, np.sqrt(weights @ (exact - mean) ** 2)
+
+
+def number_columns(result: Prototypes) -> list[str]:
+    """The columns of numbers that were looked at, those that turned out to be constant included."""
+    encoding = encoding_of(result)
+    return [name for name, kind in (encoding or {"columns": {}})["columns"].items() if kind == "number"]
+
+
+def as_date(seconds: float) -> str:
+    """Seconds since 1970 as people write them.
+
+    >>> as_date(0.0), as_date(1e9), as_date(1e20)
+    ('1970-01-01', '2001-09-09 01:46', '1e+20 s')
+    """
+    try:
+        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=round(seconds))
+    except (OverflowError, ValueError):
+        return f"{seconds:.4g} s"
+    return f"{day:%Y-%m-%d}" if not (day.hour or day.minute) else f"{day:%Y-%m-%d %H:%M}"

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import FixedMean
@@ -51,7 +50,7 @@ class Judge:
     def _left(self, value: float) -> float:
         return 1 - min(value / self.bound, 1.0) if self.bound > 0 else 0.0
 
-    def of_random(self, result: Prototypes, sample: Array, count: int) -> float:
+    def of_random(self, sample: Array, count: int) -> float:
         """What ``count`` random rows of the sample leave; the same rows every time."""
         return self.best_residual(thinned(sample, count, seed=1))
 

@@ -1,5 +1,6 @@
 """Data and prototypes in two dimensions: the first two principal components, or the user's own coordinates."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,14 @@ from scipy.linalg import eigh
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
+from protosieve._words import counted, sig, spelt
 from protosieve.report._judge import thinned
 from protosieve.report._material import Material, Sample
 from protosieve.report._text import cut
-from protosieve.report._words import counted, sig, spelt
 
-__all__ = ["Plane", "map_of", "natural", "plane_of"]
+__all__ = ["Map", "Plane", "map_of", "natural", "plane_of"]
+
+Place = list[float] | None
 
 _POINTS = 2000
 _WIDE = 1000  # columns: beyond, the plane is laid through fewer rows
@@ -87,16 +90,31 @@ class _Laid:
     sentence: str
 
 
-def map_of(material: Material) -> tuple[dict[str, Any] | None, list[list[float] | None]]:
-    """The map, and the place of each prototype on it; O(2,000 d + d^3) at most."""
+@dataclass(frozen=True, eq=False)
+class Map:
+    """The map as plain values, and where each prototype and each row of the sample lies on it, if anywhere."""
+
+    drawn: dict[str, Any] | None
+    prototypes: list[Place]
+    sample: list[Place]
+
+
+def map_of(material: Material) -> Map:
+    """O(2,000 d min(d, 2,000)) for the plane, and the sample's places."""
     laid = _by_coordinates(material) if material.view.coordinates is not None else _by_plane(material)
-    nowhere: list[list[float] | None] = [None] * len(material.result)
     if laid is None:
-        return None, nowhere
-    labels = _label_list(material)
-    points = _points(material, laid.sample, labels)
-    drawn = {"axes": laid.axes, "points": points, "labels": labels, "sentence": laid.sentence}
-    return drawn, nowhere if laid.prototypes is None else [_place(xy) for xy in laid.prototypes]
+        return Map(None, [None] * len(material.result), [None] * (material.sample is not None and len(material.sample)))
+    labels, mine, theirs = _label_list(material), _all(laid.prototypes, len(material.result)), _places(material, laid)
+    points = _points(material, theirs, labels)
+    return Map({"axes": laid.axes, "points": points, "labels": labels, "sentence": laid.sentence}, mine, theirs)
+
+
+def _places(material: Material, laid: _Laid) -> list[Place]:
+    return [] if material.sample is None else _all(laid.sample, len(material.sample))
+
+
+def _all(places: Float64 | None, count: int) -> list[Place]:
+    return [None] * count if places is None else [_place(x, y) for x, y in places.tolist()]
 
 
 def _by_coordinates(material: Material) -> _Laid | None:
@@ -152,19 +170,17 @@ def natural(label: str) -> tuple[bool, float, str]:
     return (False, number, label) if number == number else (True, 0.0, label)
 
 
-def _points(material: Material, places: Float64 | None, labels: list[str]) -> list[list[float]]:
-    sample = material.sample
-    if places is None or sample is None:
-        return []
+def _points(material: Material, places: list[Place], labels: list[str]) -> list[list[float]]:
     code = {label: i for i, label in enumerate(labels)}
-    nearest, found = material.nearest, list[list[float]]()
+    theirs = None if material.sample is None else material.sample.labels
+    found = list[list[float]]()
     for i in thinned(np.arange(len(places)), _POINTS).tolist():
-        at = _place(places[i])
+        at = places[i]
         if at is not None:
-            label = -1 if sample.labels is None else code[sample.labels[i]]
-            found.append([*at, label, -1 if nearest is None else int(nearest[i])])
+            label = -1 if theirs is None else code[theirs[i]]
+            found.append([*at, label, -1 if material.nearest is None else int(material.nearest[i])])
     return found
 
 
-def _place(xy: Float64) -> list[float] | None:
-    return [sig(float(xy[0])), sig(float(xy[1]))] if np.isfinite(xy).all() else None
+def _place(x: float, y: float) -> Place:
+    return [sig(x), sig(y)] if math.isfinite(x + y) else None

@@ -21,6 +21,7 @@ from protosieve.report._view import View
 __all__ = ["Material", "Sample"]
 
 _MOST = 8192  # rows of the data that are looked at
+_CELLS = 1 << 23  # and of wide rows fewer
 _BLOCK = 1024
 
 
@@ -129,7 +130,7 @@ def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Mat
     count = rows_in(data)
     if not count:
         raise InputError("data has no rows; give those the prototypes were chosen from, or leave it out")
-    drawn = _drawn(count)
+    drawn = _drawn(count, result.rows.shape[1])
     part = taken(data, drawn)
     theirs = as_columns(part) or Columns()
     own, aligned = own_columns(result), _is_aligned(result, data, count, wished)
@@ -145,10 +146,11 @@ def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Mat
     return Material(result, wished, own, labels, places, sample, in_memory=True)
 
 
-def _drawn(count: int) -> NDArray[np.int64]:
-    if count <= _MOST:
+def _drawn(count: int, d: int) -> NDArray[np.int64]:
+    most = min(_MOST, max(1024, _CELLS // d))
+    if count <= most:
         return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, _MOST, replace=False))
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def _is_aligned(result: Prototypes, data: Any, count: int, view: View) -> bool:

@@ -7,10 +7,10 @@ import numpy as np
 
 from protosieve._criticisms import criticisms
 from protosieve._typing import Float64, Indices
+from protosieve._words import counted
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.report._judge import thinned
 from protosieve.report._material import Material
-from protosieve.report._words import counted
 
 __all__ = ["Missed", "criticised", "criticism_sentence"]
 

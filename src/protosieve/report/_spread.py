@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from protosieve._typing import Array, Float64
-from protosieve.report._features import Feature
+from protosieve._words import counted, prototypes, sig, spelt
+from protosieve.report._features import Feature, as_date
 from protosieve.report._judge import thinned
 from protosieve.report._map import natural
 from protosieve.report._material import Material
 from protosieve.report._text import cut
-from protosieve.report._words import counted, prototypes, sig, spelt
 
 __all__ = ["coverage", "ks_distance", "weighted_quantiles"]
 
@@ -103,15 +103,20 @@ def _feature(feature: Feature, rows: Array, mine: Array, parts: Float64) -> dict
 
 
 def _number(feature: Feature, rows: Array, mine: Array, parts: Float64) -> dict[str, Any]:
-    """Quantiles in the user's units; dates are numbers of seconds there, and said to be dates."""
+    """Quantiles in the user's units; those of dates are seconds, and are ``shown`` as dates."""
     data, order = np.sort(rows[:, 0]), np.argsort(mine[:, 0], kind="stable")
     values, weights = mine[order, 0], parts[order]
     equal = np.full(len(data), 1 / len(data))
+    quantiles = {
+        "data": feature.raw(weighted_quantiles(data, equal)).tolist(),
+        "prototypes": feature.raw(weighted_quantiles(values, weights)).tolist(),
+    }
+    shown = {name: [as_date(second) for second in of] for name, of in quantiles.items()}
     return {
-        "kind": feature.kind,
+        "kind": "number",
         "distance": sig(ks_distance(data, values, weights)),
-        "data": [sig(q, 6) for q in feature.raw(weighted_quantiles(data, equal))],
-        "prototypes": [sig(q, 6) for q in feature.raw(weighted_quantiles(values, weights))],
+        **{name: [sig(q, 10 if feature.kind == "date" else 6) for q in of] for name, of in quantiles.items()},
+        **({"shown": shown} if feature.kind == "date" else {}),
     }
 
 

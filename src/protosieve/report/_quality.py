@@ -1,0 +1,135 @@
+"""How good the prototypes are: in sentences, in figures, beside random rows, and with fewer of them."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from protosieve._prototypes import Prototypes
+from protosieve._words import allowed, beside_random, carried, counted, sig
+from protosieve.report._curve import Curve, curve_sentence, residual_curve
+from protosieve.report._judge import Judge
+from protosieve.report._material import Material
+
+__all__ = ["Quality", "quality"]
+
+_STRANGE = 0.05  # a residual by the data that is this much above the result's own: other data
+
+
+def quality(material: Material) -> dict[str, Any]:
+    """Sentences, figures and the curve; see the parts for their cost."""
+    found = Quality(material)
+    curve = found.curve
+    return {
+        "sentences": [*carried(material.result), *found.beside],
+        "figures": found.figures(),
+        "curve": None if isinstance(curve, str) else found.drawn(curve),
+        "no_curve": curve if isinstance(curve, str) else None,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """What is asked of a material more than once, answered once."""
+
+    material: Material
+
+    @property
+    def result(self) -> Prototypes:
+        return self.material.result
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The sample, as a judge in place of the mean that chose."""
+        kernel, sample = self.result.kernel, self.material.sample
+        return None if kernel is None or sample is None else Judge.of(kernel, sample.rows)
+
+    @cached_property
+    def curve(self) -> Curve | str:
+        curve = residual_curve(self.result)
+        if isinstance(curve, str) and self.result.kernel is not None and self.judge is not None:
+            return residual_curve(self.result, self.judge)
+        return curve
+
+    @cached_property
+    def own(self) -> float:
+        """The result's residual, by the sample."""
+        assert self.judge is not None
+        return self.judge.residual(self.result.rows, self.result.weights)
+
+    @cached_property
+    def random(self) -> tuple[float, float, str] | None:
+        """What random rows leave, what the prototypes leave by the same judge, and a word on who that is.
+
+        As the run has it; else by rows of the data in memory, unless it is plain that other rows were to be matched.
+        """
+        told = (self.result.provenance or {}).get("residual_of_random_rows")
+        if told is not None:
+            return float(told), self.result.residual, ""
+        sample = self.material.sample
+        if not self.material.in_memory or sample is None or self.judge is None:
+            return None
+        if self.own > 2 * self.result.residual + _STRANGE:
+            return None
+        left = self.judge.of_random(sample.rows, allowed(self.result))
+        return left, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
+
+    @property
+    def beside(self) -> list[str]:
+        if self.random is None:
+            return []
+        random, own, by = self.random
+        given = (allowed(self.result), random, own)
+        told = (
+            beside_random(*given) if self.result.provenance else beside_random(*given, "try a kernel of another width")
+        )
+        return [told + by]
+
+    def drawn(self, curve: Curve) -> dict[str, Any]:
+        """The curve as plain values. Random rows are drawn as many times above the prototypes as they were judged."""
+        own = self.result.residual if curve.by_result else self.own
+        return {
+            "count": curve.count,
+            "residual": [sig(value, 6) for value in curve.residual],
+            "kept": len(self.result),
+            "own": own,
+            "random": self._scaled(own),
+            "sentence": curve_sentence(curve),
+        }
+
+    def _scaled(self, own: float) -> float | None:
+        if self.random is None:
+            return None
+        random, beside, _ = self.random
+        return random if beside <= 1e-12 else sig(own * random / beside, 6)
+
+    def figures(self) -> list[dict[str, str]]:
+        """Names, numbers as text, and what they mean."""
+        result, certificate = self.result, self.result.certificate
+        found = [
+            _figure("Residual", result.residual, "squared MMD that is left, as a share; 0 is perfect"),
+            _figure("MMD", result.mmd, "distance, as the kernel sees it, between the prototypes and what judged them"),
+            _figure("Objective", certificate.value, "the larger the better, of at most the bound"),
+            _figure("Bound", certificate.upper_bound, "no weights on any number of rows give more"),
+        ]
+        if certificate.sampling is not None and certificate.standard_error is not None:
+            n = f"{certificate.sampling.population:,}"
+            bound, error = certificate.mmd_bound(), certificate.standard_error
+            found += [
+                _figure("MMD bound", bound, f"with 95 % confidence the MMD to all {n} rows is at most this"),
+                _figure("Standard error", error, "of the residual, from one sample to the next"),
+            ]
+        if self.random is not None:
+            found.append(
+                _figure("Random rows", self.random[0], "residual of as many random rows at their best weights")
+            )
+        sum_, few = float(result.weights.sum()), 1 / float(np.sum(self.material.parts**2))
+        found.append(_figure("Sum of weights", sum_, "near 1 where prototypes stand for all of the data"))
+        found.append(_figure("Effective number", few, "of prototypes: as many of equal weight are as spread out"))
+        return [figure for figure in found if figure["value"] != "nan"]
+
+
+def _figure(name: str, value: float, meaning: str) -> dict[str, str]:
+    return {"name": name, "value": f"{value:.4g}" if math.isfinite(value) else "nan", "help": meaning}

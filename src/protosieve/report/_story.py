@@ -1,0 +1,121 @@
+"""Everything a page shows, as one value that JSON can hold."""
+
+import platform
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from protosieve._prototypes import Prototypes
+from protosieve._typing import Float64
+from protosieve._words import counted, sig
+from protosieve.report._cards import cards
+from protosieve.report._map import map_of
+from protosieve.report._material import Material
+from protosieve.report._missing import Missed, criticised, criticism_sentence
+from protosieve.report._quality import quality
+from protosieve.report._spread import coverage
+from protosieve.report._summary import summary
+from protosieve.report._text import cut, plain, shown
+
+__all__ = ["story"]
+
+_FORMAT = 1
+
+
+def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The whole report as plain values: texts are raw, numbers finite or None. ``state`` is passed through.
+
+    Some tenths of a second: O(sample (m + 4,096) d) for what the prototypes stand for and miss, O(m^3) up to 500
+    prototypes for the curve, and what images cost.
+    """
+    result = material.result
+    chart, missed = map_of(material), criticised(material)
+    prototypes, others = cards(material, missed, chart)
+    told: dict[str, Any] = plain(
+        {
+            "format": _FORMAT,
+            "title": cut(material.view.title or f"{len(result):,} of {counted(result.n_seen, 'row')}", 200),
+            "version": result.version,
+            "state": None if state is None else dict(state),
+            "summary": summary(material),
+            "quality": quality(material),
+            "cards": prototypes,
+            "criticisms": missed
+            and {"sentence": criticism_sentence(missed, len(material.sample or ())), "cards": others},
+            "map": chart.drawn,
+            "coverage": coverage(material),
+            "stream": _stream(result),
+            "again": _again(result),
+        }
+    )
+    return told
+
+
+def _said(material: Material, missed: Missed) -> str:
+    assert material.sample is not None
+    return criticism_sentence(missed, len(material.sample))
+
+
+def _stream(result: Prototypes) -> dict[str, Any] | None:
+    """The residual along the stream; None where there is but one point, or no bound to hold the objective against."""
+    trace, bound = result.trace, result.certificate.upper_bound
+    if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or not bound > 0:
+        return None
+    residual = 1 - trace.objective / bound
+    return {
+        "rows": trace.rows_seen.tolist(),
+        "residual": [sig(value, 6) for value in residual.tolist()],
+        "accepted": None if trace.accepted is None else trace.accepted.tolist(),
+        "exchanged": None if trace.exchanged is None else trace.exchanged.tolist(),
+        "sentence": _along(result, residual),
+    }
+
+
+def _along(result: Prototypes, residual: Float64) -> str:
+    """From where to where it went, and how much happened on the way."""
+    trace = result.trace
+    (first, *_, last), (begin, *_, end) = trace.rows_seen.tolist(), residual.tolist()
+    moved = "fell" if end <= begin else "rose"
+    said = f"What is left {moved} from {_left(begin)} after {counted(first, 'row')} to {_left(end)} after {last:,}."
+    if trace.exchanged is not None:
+        said += f" {counted(int(trace.exchanged[-1]), 'member')} gave way to others."
+    if trace.accepted is not None:
+        taken = int(trace.accepted[-1])
+        said += f" {counted(taken, 'row')} {'was' if taken == 1 else 'were'} taken in."
+    return said
+
+
+def _left(residual: float) -> str:
+    return f"{100 * max(residual, 0.0):.3g} %"
+
+
+def _again(result: Prototypes) -> dict[str, Any]:
+    """What it takes to run it again."""
+    run: Mapping[str, Any] = result.provenance or {}
+    seed = run.get("seed", result.random_state)
+    details = [["seed", shown(seed) or "none"], ["protosieve", result.version]]
+    details += [["kernel", repr(result.kernel)]] if result.kernel is not None else []
+    details += [["NumPy, when this was written", np.__version__], ["Python", platform.python_version()]]
+    details += [] if run else [["in Python", _call(result)]]
+    files = [*run.get("files", []), *run.get("target_files", [])]
+    return {
+        "command": run.get("command"),
+        "files": [{"name": cut(str(file["name"]), 300), "size": file.get("size")} for file in files],
+        "details": details,
+        "parameters": dict(run.get("parameters", result.parameters)),
+    }
+
+
+def _call(result: Prototypes) -> str:
+    """The selector as it was called."""
+    given = ", ".join(f"{name}={_short(value)}" for name, value in sorted(result.parameters.items()))
+    return f"{result.selector}({given})"
+
+
+def _short(value: Any) -> str:
+    try:
+        return cut(re.sub(r"\s+", " ", repr(value)), 80)
+    except Exception:  # an object of the user's
+        return f"a {type(value).__name__}"
