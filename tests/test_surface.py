@@ -43,6 +43,7 @@ SURFACE = {
         "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "write_table",
     ],
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
+    "protosieve.plots": ["Plots"],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],
 }  # fmt: skip
 
