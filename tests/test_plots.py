@@ -46,7 +46,7 @@ def from_files(tmp_path_factory):
         kind=wine["target"],
     )
     table.to_csv(path, index=False)
-    return select(path, 12, label="kind", seed=0)
+    return select(path, 12, label="kind", random_state=0)
 
 
 def drawn(result, name, data=None, **options):
@@ -241,11 +241,15 @@ def test_rows_that_are_all_the_same_have_no_map():
 
 @pytest.fixture(
     scope="module",
-    params=[LeastSquares(X[:, 0]), LeastSquares(X[:, 0], signed=True), SetFunction(lambda S: float(len(S)))],
+    params=[
+        ProtoDash(2, objective=LeastSquares(X[:, 0])),
+        ProtoDash(2, objective=LeastSquares(X[:, 0], signed=True)),
+        Streak(2, objective=SetFunction(lambda rows: float(rows.max(axis=0).sum()))),
+    ],
     ids=["least squares", "signed", "set function"],
 )
 def without_kernel(request):
-    return ProtoDash(n_prototypes=2, objective=request.param).fit(X[:, 1:].T).result_
+    return request.param.fit(X[:, 1:].T).result_
 
 
 @pytest.mark.parametrize("name", ["prototypes", "weights"])
