@@ -107,7 +107,7 @@ def test_the_points_of_the_map_know_label_and_nearest_card(digits):
 
 
 def test_users_coordinates_take_the_place_of_components(digits):
-    X, y, selector = digits
+    X, _, selector = digits
     places = np.random.default_rng(0).normal(size=(len(X), 2))
     places[3] = np.nan
     chart = map_of(Material.of(selector.result_, X, View(coordinates=places)))

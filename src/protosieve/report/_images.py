@@ -57,7 +57,8 @@ def thumbnails(result: Prototypes, view: View, groups: Sequence[Looked]) -> list
         column = view.image or image_column(groups[0].own)
         if column is None:
             return [[Thumbnail()] * len(group) for group in groups]
-        found = [_of_cells(column, group) for group in groups]
+        read = [file["name"] for file in (result.provenance or {}).get("files", [])]
+        found = [_of_cells(column, group, read) for group in groups]
         encode = encoded
     made = _within([image for images in reversed(found) for image in images], encode)
     out = list[list[Thumbnail]]()
@@ -78,11 +79,13 @@ def image_column(own: Columns) -> str | None:
     return None
 
 
-def _of_cells(column: str, group: Looked) -> list[Any]:
+def _of_cells(column: str, group: Looked, read: list[Any]) -> list[Any]:
     if column not in group.own:
         return ["the column of images is not known of this row"] * len(group)
     pairs = list(zip(group.own.cells(column), group.files, strict=True))
-    return [decoded(cell, folders_of(file)) for cell, file in pairs[:_MOST]] + [_FULL] * max(0, len(pairs) - _MOST)
+    return [decoded(cell, folders_of([file, *read])) for cell, file in pairs[:_MOST]] + [_FULL] * max(
+        0, len(pairs) - _MOST
+    )
 
 
 def _of_rows(result: Prototypes, shape: tuple[int, ...], groups: Sequence[Looked]) -> list[list[Any]]:

@@ -3,9 +3,8 @@
 import base64
 import binascii
 import io
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ _MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _PIXELS = 50_000_000  # of one image: more is a mistake, or meant to hurt
 _BYTES = 64 << 20
 _SIDE = 128
+_FOLDERS = 20
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{24,}={0,2}\s*")
 
 
@@ -80,7 +80,7 @@ def _read(path: str, folders: Sequence[Path]) -> bytes | str:
 
 def _opened(data: bytes) -> Any:
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         return "images need Pillow: pip install pillow"
     try:
@@ -88,7 +88,8 @@ def _opened(data: bytes) -> Any:
         if image.width * image.height > _PIXELS:
             return f"{image.width:,} x {image.height:,} pixels are too many"
         image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-        plain = image.convert("RGBA" if _has_alpha(image) else "RGB")
+        upright = ImageOps.exif_transpose(image)
+        plain = upright.convert("RGBA" if _has_alpha(upright) else "RGB")
         plain.thumbnail((_SIDE, _SIDE))
     except Exception:  # decoders of damaged data fail in any way
         return "not an image that can be read"
@@ -116,7 +117,7 @@ def _saved(image: Any, kind: str, **how: Any) -> bytes:
     return sink.getvalue()
 
 
-def folders_of(file: Any) -> list[Path]:
-    """Where a relative path may start: here, and beside the file that names it."""
-    here = Path()
-    return [here] if not file or "://" in os.fspath(file) else [here, Path(file).parent]
+def folders_of(files: Iterable[Any]) -> list[Path]:
+    """Where a relative path may start: here, and beside the files that may name it."""
+    beside = (Path(str(file)).parent for file in files if file and "://" not in str(file))
+    return list(dict.fromkeys([Path(), *beside]))[:_FOLDERS]

@@ -1,0 +1,45 @@
+"""Results and stories for the tests of reports: runs over small files with a sample of their own."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import protosieve
+from protosieve._prototypes import DataSample
+from protosieve.report import Material, View, story
+
+
+def run(folder, columns, m=6, **options):
+    """The result of a run over a table, all of whose rows are its sample."""
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    path = folder / "rows.parquet"
+    pq.write_table(table, path)
+    result = protosieve.select(path, m, **options)
+    every = np.arange(table.num_rows)
+    return replace(result, sample=DataSample(every, result.encoding.encode(table), table, table.num_rows, False))
+
+
+def told(result, data=None, **view):
+    """The story, which can be written and read."""
+    found = story(Material.of(result, data, View(**view)))
+    text = json.dumps(found, allow_nan=False, ensure_ascii=False)
+    text.encode()
+    assert json.loads(text) == found
+    return found
+
+
+def people(n=200, seed=0):
+    """A mixed table."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    return {
+        "name": [f"person {i:04d}" for i in range(n)],
+        "age": age,
+        "colour": rng.choice(["red", "green", "blue"], n, p=[0.7, 0.2, 0.1]),
+        "joined": np.datetime64("2020-01-01", "s") + rng.integers(0, 10**8, n).astype("timedelta64[s]"),
+        "old": np.where(age > 60, "old", "young"),
+        "note": [f"a longer remark on person number {i}, who is {a} years of age" for i, a in enumerate(age)],
+    }

@@ -1,0 +1,193 @@
+"""Thumbnails: pixels of rows, columns of images in every form, and what is not shown, with a word."""
+
+import base64
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from protosieve import ProtoSwap
+from protosieve.report import _images
+from protosieve.report._pictures import decoded, encoded, is_image
+from protosieve.report._png import png, pooled
+from report_stories import run, told
+
+Image = pytest.importorskip("PIL.Image")
+
+
+def opened(address):
+    """The image behind a data address."""
+    head, body = address.split(",")
+    assert head in ("data:image/png;base64", "data:image/jpeg;base64")
+    return Image.open(io.BytesIO(base64.b64decode(body)))
+
+
+def picture(colour=(200, 30, 30), size=(40, 30), kind="PNG", mode="RGB", **how):
+    sink = io.BytesIO()
+    Image.new(mode, size, colour).save(sink, kind, **how)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_a_png_of_ours_is_read_by_others(channels):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, channels), dtype=np.uint8)
+    read = np.asarray(Image.open(io.BytesIO(png(pixels)))).reshape(5, 7, channels)
+    assert (read == pixels).all()
+
+
+def test_pooling_takes_the_mean_of_squares():
+    pixels = np.arange(16, dtype=np.uint8).reshape(4, 4, 1) * 4
+    assert pooled(pixels, 2)[..., 0].tolist() == [[10, 18], [42, 50]]
+    assert pooled(pixels, 4) is pixels
+    assert max(pooled(np.zeros((300, 7, 3), np.uint8), 128).shape) <= 128
+
+
+def test_rows_of_pixels_are_shown_as_they_are():
+    X = np.random.default_rng(0).integers(0, 17, (60, 6)).astype(float)
+    X[0], X[1] = 0, 16
+    result = ProtoSwap(n_prototypes=60).fit(X).result_
+    for card in told(result, X, image_shape="2x3")["cards"]:
+        seen = np.asarray(opened(card["image"]))
+        assert (seen == np.round(X[card["row"]].reshape(2, 3) * 255 / 16)).all()
+
+
+@pytest.mark.parametrize("option", [{}, {"embedding": "pixels"}, {"scale": "minmax"}])
+def test_pixels_are_those_of_the_file_not_of_the_encoding(tmp_path, option):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 17, (60, 4))
+    X[:, 3] = 5  # constant: it is dropped from the encoded rows, and is in the picture
+    X[0, :3], X[1, :3] = 0, 16
+    columns = {"pixels": list(X.astype(float))} if option.get("embedding") else {f"p{i}": X[:, i] for i in range(4)}
+    result = run(tmp_path, columns, m=60, **option)
+    for card in told(result, image_shape="2x2")["cards"]:
+        seen = np.asarray(opened(card["image"]))
+        assert (seen == np.round(X[card["row"]].reshape(2, 2) * 255 / 16)).all()
+
+
+def test_pixels_of_array_files_are_unscaled(tmp_path):
+    import protosieve
+
+    X = np.random.default_rng(0).integers(0, 256, (50, 12)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    result = protosieve.select(tmp_path / "rows.npy", 50)
+    for card in told(result, X, image_shape="2x2x3")["cards"]:
+        assert (np.asarray(opened(card["image"])) == X[card["row"]].reshape(2, 2, 3)).all()
+
+
+@pytest.mark.parametrize("form", ["bytes", "struct", "base64", "data address", "path", "struct of a path"])
+def test_a_column_of_images_in_any_form(tmp_path, form):
+    n = 20
+    raw = [picture((i * 10, 0, 0)) for i in range(n)]
+    for i, one in enumerate(raw):
+        (tmp_path / f"{i}.png").write_bytes(one)
+    text = [base64.b64encode(one).decode() for one in raw]
+    cells = {
+        "bytes": raw,
+        "struct": [{"bytes": one, "path": None} for one in raw],
+        "base64": text,
+        "data address": [f"data:image/png;base64,{one}" for one in text],
+        "path": [f"{i}.png" for i in range(n)],
+        "struct of a path": [{"bytes": None, "path": f"{i}.png"} for i in range(n)],
+    }[form]
+    columns = {"x": np.arange(n) * 1.0, "photo": cells}
+    result = run(tmp_path, columns, features="x")
+    found = told(result, image="photo")
+    for card in found["cards"] + found["criticisms"]["cards"]:
+        assert card["no_image"] is None
+        assert np.asarray(opened(card["image"]).convert("RGB"))[0, 0, 0] == pytest.approx(card["row"] * 10, abs=3)
+
+
+def test_a_column_of_bytes_is_found_without_being_named(tmp_path):
+    columns = {"x": np.arange(20.0), "photo": [picture()] * 20}
+    card = told(run(tmp_path, columns))["cards"][0]
+    assert opened(card["image"]).size == (40, 30)
+    assert card["differs"] == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (None, "no image in this row"),
+        ("https://example.org/cat.png", "an address, and a report fetches nothing"),
+        ("file:///etc/passwd", "an address, and a report fetches nothing"),
+        (r"\\host\share\cat.png", "an address, and a report fetches nothing"),
+        ("nowhere.png", "there is no such file"),
+        ("a\0b", "neither an image nor the path of one"),
+        (b"\x89PNG but not really", "not an image that can be read"),
+        (picture()[:60], "not an image that can be read"),
+        (b"<svg onload='alert(1)'/>", "not an image that can be read"),
+        (7, "a int is no image"),
+        ({"bytes": None, "path": None}, "neither bytes nor a path"),
+        ("/dev/zero", "there is no such file"),
+    ],
+)
+def test_what_is_no_image_says_so(tmp_path, cell, why):
+    assert decoded(cell, [tmp_path]) == why
+
+
+def test_an_image_of_too_many_pixels_is_not_decoded(tmp_path):
+    huge = bytearray(picture(size=(1, 1)))
+    huge[16:24] = (60_000).to_bytes(4, "big") * 2  # width and height in the header
+    assert decoded(bytes(huge), []) in ("60,000 x 60,000 pixels are too many", "not an image that can be read")
+    many = picture(mode="1", colour=0, size=(9000, 9000))
+    assert decoded(many, []) == "9,000 x 9,000 pixels are too many"
+
+
+def test_without_pillow_the_card_says_what_is_missing(monkeypatch):
+    cell = picture()
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert "pip install pillow" in decoded(cell, [])
+
+
+def test_bytes_of_the_user_do_not_reach_the_page():
+    secret = b"taken at 51.5 N"
+    exif = Image.Exif()
+    exif[270] = secret.decode()
+    source = picture(kind="JPEG", exif=exif)
+    assert secret in source
+    _, data = encoded(decoded(source, []), 128)
+    assert secret not in data
+    assert data != source
+
+
+def test_photographs_stand_upright():
+    sideways = Image.Exif()
+    sideways[274] = 6  # turn by 90 degrees to see it upright
+    assert decoded(picture(kind="JPEG", size=(40, 30), exif=sideways), []).size == (30, 40)
+
+
+def test_transparency_stays():
+    kind, data = encoded(decoded(picture((255, 0, 0, 0), mode="RGBA"), []), 128)
+    assert kind == "png"
+    assert Image.open(io.BytesIO(data)).mode == "RGBA"
+
+
+def test_thumbnails_shrink_and_then_end_at_their_budget(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    noise = []
+    for _ in range(12):
+        sink = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (200, 200, 3), dtype=np.uint8)).save(sink, "PNG")
+        noise.append(sink.getvalue())
+    result = run(tmp_path, {"x": np.arange(12.0), "photo": noise}, m=8)
+    sizes = {}
+    for budget in (1_600_000, 60_000, 12_000):
+        monkeypatch.setattr(_images, "_BUDGET", budget)
+        found = told(result)
+        cards = found["cards"] + (found["criticisms"] or {"cards": []})["cards"]
+        shown = [card["image"] for card in cards if card["image"]]
+        assert sum(map(len, shown)) <= budget
+        assert all(card["image"] or card["no_image"] == "left out to keep the page small" for card in cards)
+        sizes[budget] = max(opened(one).size[0] for one in shown), len(shown)
+    assert sizes[1_600_000] == (128, len(cards))
+    assert sizes[60_000][0] < 128
+    assert sizes[12_000][0] == 48
+    assert sizes[12_000][1] < len(cards)
+
+
+def test_images_are_known_by_their_first_bytes():
+    assert is_image(picture())
+    assert is_image({"bytes": picture(kind="JPEG"), "path": None})
+    assert not is_image(b"hello")
+    assert not is_image("hello")

@@ -1,0 +1,338 @@
+"""The story of a result: from files, from memory, alone; of plain data and of odd data."""
+
+import datetime
+import decimal
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_digits
+
+from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoSwap, Streak
+from protosieve._prototypes import Trace
+from protosieve.errors import InputError, ParameterError
+from protosieve.kernels import Gaussian, Linear
+from protosieve.objectives import LeastSquares, SetFunction
+from protosieve.report import Material, View, story
+from report_stories import people, run, told
+
+
+@pytest.fixture(scope="module")
+def clerk(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("run"), people(), id="name", label="old", exclude="note")
+
+
+def test_a_run_over_files_tells_everything(clerk):
+    found = told(clerk, text="note")
+    assert found["title"] == "6 of 200 rows"
+    assert [line["name"] for line in found["summary"]] == [
+        "Rows", "Columns", "Target", "Method", "Prototypes", "Kernel", "Judged by", "Shown beside"
+    ]  # fmt: skip
+    assert found["quality"]["sentences"][0].startswith("The 6 prototypes carry ")
+    assert "6 random rows with the best weights would leave" in found["quality"]["sentences"][1]
+    assert found["quality"]["curve"]["count"] == [1, 2, 3, 4, 5, 6]
+    random = clerk.provenance["residual_of_random_rows"]
+    assert found["quality"]["curve"]["random"] == pytest.approx(random, rel=1e-4)
+    assert found["again"]["command"].startswith("protosieve select ")
+    assert found["again"]["files"][0]["name"].endswith("rows.parquet")
+    assert {item["name"] for item in found["coverage"]["features"]["items"]} == {"age", "colour", "joined"}
+
+
+def test_cards_show_the_users_own_cells(clerk):
+    data = people()
+    for card, weight in zip(told(clerk, text="note")["cards"], clerk.weights, strict=True):
+        row = card["row"]
+        assert card["label"] == data["old"][row]
+        assert card["text"] == data["note"][row]
+        assert card["fields"][0] == ["name", data["name"][row]]
+        assert card["file"] == "rows.parquet"
+        assert card["weight"] == pytest.approx(weight, rel=1e-3)
+        assert card["differs"] == []
+        assert sum(share for _, share in card["around"]) == pytest.approx(1, abs=0.01)
+
+
+def test_without_text_cards_show_how_a_row_differs_from_the_average(clerk):
+    data = people()
+    age = np.asarray(data["age"], float)
+    without = replace(clerk, table=clerk.table.drop_columns("note"))
+    seen = set()
+    for card in told(without)["cards"]:
+        for line in card["differs"]:
+            seen.add(line["name"])
+            if line["name"] == "age":
+                assert line["value"] == str(data["age"][card["row"]])
+                assert float(line["usual"]) == pytest.approx(age.mean(), rel=1e-3)
+                assert line["by"] == pytest.approx((age[card["row"]] - age.mean()) / age.std(), rel=1e-2)
+            if line["name"] == "colour":
+                assert line["value"] == data["colour"][card["row"]]
+                assert line["usual"] == "red"
+            if line["name"] == "joined":
+                assert line["usual"].startswith("2021-")
+    assert seen == {"age", "colour", "joined"}
+
+
+def test_a_column_of_sentences_is_found_without_being_named(clerk):
+    assert told(clerk)["cards"][0]["text"] == people()["note"][clerk.indices[0]]
+
+
+def test_shares_of_categories_are_those_of_the_data(clerk):
+    items = told(clerk)["coverage"]["features"]["items"]
+    colour = next(item for item in items if item["name"] == "colour")
+    for line in colour["values"]:
+        assert line["data"] == pytest.approx(np.mean(people()["colour"] == line["value"]), rel=1e-3)
+    mine = people()["colour"][clerk.indices]
+    parts = clerk.weights / clerk.weights.sum()
+    off = sum(abs(np.mean(people()["colour"] == c) - parts[mine == c].sum()) for c in ("red", "green", "blue")) / 2
+    assert colour["distance"] == pytest.approx(off, rel=1e-3)
+
+
+def test_quantiles_of_dates_are_shown_as_dates(clerk):
+    items = told(clerk)["coverage"]["features"]["items"]
+    joined = next(item for item in items if item["name"] == "joined")
+    assert all(day.startswith("20") for day in joined["shown"]["data"])
+
+
+def test_the_kernels_width_says_where_it_came_from(clerk, tmp_path):
+    def note(result):
+        return next(line["note"] for line in told(result)["summary"] if line["name"] == "Kernel")
+
+    assert "median distance" in note(clerk)
+    X = np.random.default_rng(0).normal(size=(50, 3)) + 4
+    assert "median distance" in note(ProtoSwap(n_prototypes=3).fit(X).result_)
+    assert "as it was given" in note(ProtoSwap(n_prototypes=3, kernel=Gaussian(2.0)).fit(X).result_)
+    assert note(ProtoSwap(n_prototypes=3, kernel=Linear()).fit(X).result_) == "has no width"
+
+
+def test_a_result_alone_tells_what_it_can():
+    X, _ = load_digits(return_X_y=True)
+    found = told(ProtoSwap(n_prototypes=10).fit(X).result_)
+    assert found["quality"]["curve"]["random"] is None
+    assert found["criticisms"] is None
+    assert found["coverage"]["features"] is None
+    assert found["coverage"]["shares"] is None
+    assert found["map"]["points"] == []
+    assert len(found["cards"][0]["differs"]) == 5
+    assert found["cards"][0]["label"] is None
+
+
+def test_prototypes_take_labels_from_data_in_memory_only_where_it_is_theirs():
+    X, y = load_digits(return_X_y=True)
+    result = ProtoSwap(n_prototypes=10).fit(X).result_
+    assert [card["label"] for card in told(result, X, label=y)["cards"]] == [str(y[row]) for row in result.indices]
+    other = told(result, X[::-1], label=y[::-1])
+    assert [card["label"] for card in other["cards"]] == [None] * 10
+    assert other["coverage"]["labels"]["values"][0]["data"] is not None
+
+
+def test_a_data_frame_has_features_labels_and_texts():
+    frame = pd.DataFrame(people())
+    features = frame[["age"]].assign(tall=np.arange(len(frame)) % 7.0)
+    result = ProtoSwap(n_prototypes=5).fit(features).result_
+    found = told(result, frame.assign(tall=features["tall"]), label="old")
+    assert [card["label"] for card in found["cards"]] == frame["old"][result.indices].tolist()
+    assert found["cards"][0]["text"] == frame["note"][result.indices[0]]
+    assert {item["name"] for item in found["coverage"]["features"]["items"]} == {"age", "tall"}
+
+
+def test_a_dict_may_hold_a_matrix_beside_its_texts():
+    X, _ = load_digits(return_X_y=True)
+    result = ProtoSwap(n_prototypes=5).fit(X).result_
+    found = told(result, {"X": X, "remark": [f"row {i}" for i in range(len(X))]}, text="remark")
+    assert [card["text"] for card in found["cards"]] == [f"row {row}" for row in result.indices]
+
+
+def test_random_rows_are_judged_as_the_prototypes_are():
+    X, _ = load_digits(return_X_y=True)
+    result = ProtoSwap(n_prototypes=10).fit(X).result_
+    assert "Both are judged by 1,797 rows of the data." in told(result, X)["quality"]["sentences"][1]
+
+
+def test_data_that_was_not_to_be_matched_is_no_judge_of_random_rows():
+    rng = np.random.default_rng(0)
+    X, target = rng.normal(size=(400, 2)) * 3, rng.normal(size=(100, 2)) * 0.3 + 4
+    result = ProtoSwap(n_prototypes=5).fit(X, target=target).result_
+    assert len(told(result, X)["quality"]["sentences"]) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.ones((7, 3)),
+        np.arange(9.0)[:, None],
+        np.array([[1.0, 2.0]]),
+        np.repeat([[0.0, 1.0], [5.0, 1.0]], 20, axis=0),
+        np.c_[np.arange(30.0), np.full(30, 0.1)],
+    ],
+    ids=["identical", "one column", "one row", "copies", "a constant column"],
+)
+@pytest.mark.parametrize("selector", [ProtoSwap, ProtoBasic, MMDCritic])
+def test_odd_shapes_of_data_have_a_story(selector, X, dtype):
+    result = selector(n_prototypes=4, kernel=Gaussian(1.0)).fit(X.astype(dtype)).result_
+    for data in (None, X.astype(dtype)):
+        found = told(result, data)
+        assert len(found["cards"]) == len(result)
+
+
+def test_weights_of_zero_are_no_trouble():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    result = replace(ProtoSwap(n_prototypes=3).fit(X).result_, weights=np.zeros(3))
+    found = told(result, X)
+    assert found["quality"]["no_curve"] == "No prototype weighs anything."
+
+
+def test_other_objectives_have_cards_and_no_map():
+    rng = np.random.default_rng(0)
+    features, y = rng.normal(size=(30, 40)), rng.normal(size=40)
+    result = ProtoDash(n_prototypes=3, objective=LeastSquares(y, signed=True)).fit(features).result_
+    for data in (None, features):
+        found = told(result, data)
+        assert found["map"] is None
+        assert found["criticisms"] is None
+        assert found["quality"]["curve"] is None
+        assert "another objective" in found["quality"]["no_curve"]
+        assert len(found["cards"]) == 3
+    worth = SetFunction(lambda rows: float(len(np.unique(np.asarray(rows)[:, 0].round()))))
+    found = told(Streak(n_prototypes=3, objective=worth).fit(rng.normal(size=(40, 2))).result_)
+    assert "worth" in found["quality"]["sentences"][0]
+    assert found["stream"] is None
+
+
+def test_the_stream_is_told_with_what_the_trace_knows():
+    result = ProtoSwap(n_prototypes=5).fit(np.random.default_rng(0).normal(size=(3000, 2))).result_
+    found = told(result)["stream"]
+    assert found["rows"] == result.trace.rows_seen.tolist()
+    assert found["residual"][-1] == pytest.approx(result.residual, rel=1e-4)
+    assert found["accepted"] is None
+    counts = np.arange(len(result.trace))
+    full = Trace(result.trace.rows_seen, result.trace.objective, counts, counts)
+    assert told(replace(result, trace=full))["stream"]["accepted"] == counts.tolist()
+
+
+def test_the_state_of_a_run_is_passed_through(clerk):
+    state = {"done": False, "pass": "select", "share": None}
+    assert story(Material.of(clerk, None, View()), state)["state"] == state
+
+
+HOSTILE = "<script>alert('x')</script>"
+
+
+def hostile(n=60):
+    """Cells and names that are meant to hurt, and cells that are merely odd."""
+    rng = np.random.default_rng(0)
+    odd = [math.nan, math.inf, -math.inf, None, 1.5]
+    return {
+        HOSTILE: rng.normal(size=n),
+        "weight": rng.normal(size=n),
+        "row": [HOSTILE] * n,
+        "colour": rng.choice(["</script><b>", "&amp;", "‮right"], n),
+        "odd": [odd[i % 5] for i in range(n)],
+        "bytes": [bytes(range(i)) for i in range(n)],
+        "price": [decimal.Decimal("1.10")] * n,
+        "day": [datetime.date(2020, 1, 1 + i % 28) for i in range(n)],
+        "nested": [[[i], None] for i in range(n)],
+        "long": ["word " * 1000] * n,
+        "pair": [{"a": i, "b": None} for i in range(n)],
+    }
+
+
+def test_hostile_cells_and_names_stay_text_and_json_holds_them(tmp_path):
+    result = run(tmp_path, hostile(), features=[HOSTILE, "weight", "colour"], id="row", label="colour")
+    found = told(result)
+    assert {item["name"] for item in found["coverage"]["features"]["items"]} == {HOSTILE, "weight", "colour"}
+    fields = dict(found["cards"][0]["fields"])
+    assert fields["row"] == HOSTILE
+    assert len(fields["long"]) == 120
+    assert fields["price"] == "1.10"
+    assert "bytes" in fields["bytes"]
+    assert told(result, title=HOSTILE)["title"] == HOSTILE
+    assert len(told(result, text="long")["cards"][0]["text"]) == 600
+
+
+def test_objects_no_file_could_hold_are_shown_all_the_same():
+    class Angry:
+        def __str__(self):
+            raise RuntimeError("no")
+
+        __repr__ = __str__
+
+    n = 40
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    data = {
+        "X": X, "half": ["\ud800 half"] * n, "huge": [10**5000] * n, "angry": [Angry() for _ in range(n)],
+        "missing": [pd.NA] * n, "never": [pd.NaT] * n, "\udfff": [1] * n, "deep": [_deep()] * n,
+    }  # fmt: skip
+    found = told(ProtoSwap(n_prototypes=3).fit(X).result_, data, label="half", text="angry")
+    assert found["cards"][0]["label"] == "? half"
+    assert found["cards"][0]["text"] == "a Angry"
+    assert dict(found["cards"][0]["fields"])["huge"] == "a int"
+
+
+def _deep():
+    nested = []
+    for _ in range(5000):
+        nested = [nested]
+    return nested
+
+
+def test_a_label_is_written_as_the_source_has_it():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    result = ProtoSwap(n_prototypes=20).fit(X).result_
+    for labels, names in (([7.0] * 20, {"7.0"}), ([7] * 20, {"7"}), ([None, "a"] * 10, {"none", "a"})):
+        assert {card["label"] for card in told(result, X, label=labels)["cards"]} == names
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        ({"image_shape": "28"}, "image_shape must be height and width, such as 28x28"),
+        ({"image_shape": (4, 4, 2)}, "image_shape must be height and width"),
+        ({"image_shape": "axb"}, "got 'axb'"),
+        ({"text": 3}, "text must be the name of a column, got 3"),
+        ({"title": 3}, "title must be a line of text, got 3"),
+        ({"coordinates": ["a"]}, "coordinates must be two names of columns"),
+        ({"coordinates": np.zeros((3, 3))}, r"got shape \(3, 3\)"),
+        ({"image": "a", "image_shape": "2x2"}, "two sources of one picture; give one"),
+    ],
+)
+def test_a_view_checks_itself(view, message):
+    with pytest.raises(ParameterError, match=message):
+        View(**view)
+
+
+@pytest.mark.parametrize(
+    ("data", "view", "message"),
+    [
+        (None, {"label": "nobody"}, "there is no column 'nobody' to show"),
+        (None, {"label": [1, 2, 3]}, "label has a value per row, and no rows are given; give data="),
+        (np.zeros((9, 2)), {"label": [1, 2, 3]}, "label has 3 values and data 9 rows; give one for each row"),
+        (np.zeros((9, 3)), {}, "data has 3 columns and the prototypes have 2"),
+        (np.zeros((0, 2)), {}, "data has no rows"),
+        ({"a": [1.0], "b": ["x"]}, {}, r"data has 1 columns of numbers \('a'\) and the prototypes have 2 columns"),
+        ({"a": [1.0], "b": [2.0], "c": ["x"]}, {"coordinates": ("a", "c")}, "column 'c' does not hold numbers"),
+        (np.zeros((9, 2)), {"image_shape": (2, 2)}, "image_shape: 4 pixels, and a row has 2 numbers"),
+    ],
+)
+def test_data_that_does_not_fit_is_an_error_that_says_so(data, view, message):
+    result = ProtoSwap(n_prototypes=3).fit(np.random.default_rng(0).normal(size=(9, 2))).result_
+    if view.get("coordinates"):
+        data = {**data, "X": np.zeros((1, 2))}
+    with pytest.raises(InputError, match=message):
+        story(Material.of(result, data, View(**view)))
+
+
+def test_what_a_run_was_told_to_show_need_not_be_told_again(clerk):
+    parameters = {**clerk.provenance["parameters"], "text": "name", "coordinates": ["age", "age"]}
+    found = told(replace(clerk, provenance={**clerk.provenance, "parameters": parameters}))
+    assert found["cards"][0]["text"] == people()["name"][clerk.indices[0]]
+    assert found["map"]["axes"] == ["age", "age"]
+    assert found["cards"][0]["at"] == [people()["age"][clerk.indices[0]]] * 2
+
+
+def test_nanoseconds_and_dates_beyond_python_are_shown(tmp_path):
+    n = 30
+    columns = pa.table({"x": np.random.default_rng(0).normal(size=n), "far": pa.array([2**62] * n, pa.timestamp("us"))})
+    assert "far" in dict(told(run(tmp_path, columns, features="x"))["cards"][0]["fields"])
