@@ -3,6 +3,7 @@
 from protosieve.io._base import BadRow, BadRows, Piece, Source
 from protosieve.io._find import find_sources
 from protosieve.io._output import check_output, write_table
+from protosieve.io._results import read_result
 from protosieve.io._schemas import check_schemas
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "check_output",
     "check_schemas",
     "find_sources",
+    "read_result",
     "write_table",
 ]
