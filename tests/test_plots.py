@@ -1,8 +1,10 @@
 """``result.plot``: the numbers of the report, drawn."""
 
 import io
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -266,6 +268,7 @@ def test_what_takes_a_kernel_says_so(without_kernel, name):
 def test_without_matplotlib_the_message_says_what_to_install():
     code = """
 import sys
+from pathlib import Path
 sys.modules["matplotlib"] = None
 import numpy as np
 from protosieve import ProtoSwap
@@ -280,6 +283,7 @@ result.plot.weights()
 def test_matplotlib_is_not_loaded_before_something_is_drawn():
     code = """
 import sys
+from pathlib import Path
 import numpy as np
 from protosieve import ProtoSwap
 result = ProtoSwap(n_prototypes=2, random_state=0).fit(np.arange(12.0).reshape(6, 2)).result_
@@ -291,3 +295,20 @@ assert "matplotlib" not in sys.modules and "PIL" not in sys.modules
 
 def test_the_accessor_says_whose_it_is(result):
     assert repr(result.plot) == f"Plots of {result!r}"
+
+
+def test_what_the_page_prints_runs(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[1] / "docs" / "plots.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    known = {"umap": load_digits().data[:, 10:12]}
+    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(example, "docs/plots.md", "exec"), known)
+    assert (tmp_path / "digits.svg").exists()
+
+
+def test_data_can_be_files(tmp_path, result):
+    path = tmp_path / "iris.npy"
+    np.save(path, X)
+    chosen = select(path, 5, random_state=0)
+    dots, *_ = chosen.plot.map(path).collections
+    assert len(dots.get_offsets()) == len(X)
