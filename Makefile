@@ -65,5 +65,5 @@ clean:
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
-	$(RUN) -m pip install --quiet --editable ".[cli]" --group dev
+	$(RUN) -m pip install --quiet --editable ".[cli,plot]" --group dev
 	touch $@

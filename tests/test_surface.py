@@ -44,6 +44,7 @@ SURFACE = {
         "write_table",
     ],
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
+    "protosieve.plots": ["Plots"],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],
 }  # fmt: skip
 

@@ -90,6 +90,7 @@ _ROOMS = (
     "means",
     "objectives",
     "pipeline",
+    "plots",
     "preprocess",
     "report",
     "selectors",

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from protosieve import _html
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
+
+if TYPE_CHECKING:
+    from protosieve.plots import Plots
 
 __all__ = ["Certificate", "DataSample", "Prototypes", "Trace"]
 
@@ -316,6 +319,16 @@ class Prototypes:
     def __repr__(self) -> str:
         by = f"mmd={self.mmd:.4g}, kernel={self.kernel!r}" if self.kernel else f"objective={self.objective:.4g}"
         return f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, {by})"
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures for a notebook: `prototypes`, `weights`, `map`, `coverage`, `features`, `residual_curve`, `stream`.
+
+        With matplotlib: ``pip install 'protosieve[plot]'``.
+        """
+        from protosieve.plots import Plots
+
+        return Plots(self)
 
     def _repr_html_(self) -> str:
         """The heaviest, for a notebook."""

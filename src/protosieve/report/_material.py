@@ -1,6 +1,6 @@
 """Result and data in one form, wherever they come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +68,20 @@ class Material:
             return _from_sample(result, data, view, wished)
         return _from_memory(result, data, view, wished)
 
+    def heaviest(self, n: int) -> "Material":
+        """Of the first ``n`` prototypes alone; what is usual stays what it is of all. O(n d)."""
+        if n >= len(self.result):
+            return self
+        fewer = replace(
+            self,
+            result=_first(self.result, n),
+            own=self.own.take(range(n)),
+            labels=self.labels and self.labels[:n],
+            coordinates=None if self.coordinates is None else self.coordinates[:n],
+        )
+        vars(fewer)["usual"] = self.usual  # where a cached property keeps it
+        return fewer
+
     @cached_property
     def nearest(self) -> Indices | None:
         """The position of the prototype nearest to each row of the sample; O(sample m d), once."""
@@ -106,6 +120,17 @@ class Material:
         if self.sample is None:
             return spread_of(self.result.rows, self.parts)
         return spread_of(self.sample.rows, np.full(len(self.sample), 1 / len(self.sample)))
+
+
+def _first(result: Prototypes, n: int) -> Prototypes:
+    return replace(
+        result,
+        indices=result.indices[:n],
+        rows=result.rows[:n],
+        weights=result.weights[:n],
+        shares=None if result.shares is None else result.shares[:n],
+        table=None if result.table is None else result.table.slice(0, n),
+    )
 
 
 def _needs_rows(view: View) -> None:

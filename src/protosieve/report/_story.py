@@ -20,7 +20,7 @@ from protosieve.report._spread import coverage
 from protosieve.report._summary import summary
 from protosieve.report._text import cut, plain, shown
 
-__all__ = ["blank", "story"]
+__all__ = ["blank", "story", "stream_of"]
 
 _FORMAT = 1
 
@@ -47,7 +47,7 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
             and {"sentence": criticism_sentence(missed, len(material.sample or ())), "cards": others},
             "map": chart.drawn,
             "coverage": coverage(material),
-            "stream": _stream(result),
+            "stream": stream_of(result),
             "again": _again(result),
         }
     )
@@ -72,7 +72,7 @@ def blank(title: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _stream(result: Prototypes) -> dict[str, Any] | None:
+def stream_of(result: Prototypes) -> dict[str, Any] | None:
     """The residual along the stream; None where there is but one point, or no bound to hold the objective against."""
     trace, bound = result.trace, result.certificate.upper_bound
     if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or not bound > 0:

@@ -1,0 +1,75 @@
+"""Axes to draw on, and text on them as it is."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from protosieve._words import one_line
+from protosieve.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+__all__ = ["axes_for", "grid_for", "legend", "log_scale", "named_ticks", "per_cent", "write"]
+
+_AS_IT_IS = {"parse_math": False, "usetex": False}  # a column called $x_{ is no formula
+
+
+def axes_for(ax: "Axes | None", height: float = 4.0) -> "Axes":
+    """The axes given, else those of a new figure, as ``pyplot.subplots`` would make it."""
+    return _subplots(1, 1, 6.4, height)[0] if ax is None else ax
+
+
+def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> "list[Axes]":
+    """The first of the axes given, one for each thing to draw, the others switched off; else those of a new figure."""
+    if isinstance(columns, bool) or not isinstance(columns, int | np.integer) or columns < 1:
+        raise ParameterError(f"columns must be a whole number of 1 or more, got {columns!r}")
+    columns = min(int(columns), max(count, 1))
+    lines = -(-max(count, 1) // columns)
+    room = list(np.ravel(axes)) if axes is not None else _subplots(lines, columns, columns * size[0], lines * size[1])
+    for ax in room[count:]:
+        ax.set_axis_off()
+    return room[:count]
+
+
+def _subplots(lines: int, columns: int, width: float, height: float) -> "list[Axes]":
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "result.plot draws with matplotlib, which is not installed: pip install 'protosieve[plot]'"
+        ) from error
+    figure = pyplot.figure(figsize=(width, height), layout="constrained")
+    return list(np.ravel(figure.subplots(lines, columns, squeeze=False)))
+
+
+def write(setter: Callable[..., Any], *where_and_text: Any, **style: Any) -> Any:
+    """Call ``ax.text``, ``ax.set_title`` or their like, its last argument shown as it is: no formula, no control."""
+    *where, text = where_and_text
+    return setter(*where, "\n".join(map(one_line, str(text).split("\n"))), **_AS_IT_IS, **style)
+
+
+def named_ticks(setter: Callable[..., Any], places: Sequence[float], names: Iterable[str], **style: Any) -> None:
+    """Call ``ax.set_xticks`` or ``ax.set_yticks`` with names that come from data."""
+    setter(places, labels=[one_line(name) for name in names], **_AS_IT_IS, **style)
+
+
+def legend(ax: "Axes", handles: Sequence[Any], names: Sequence[str], **style: Any) -> "Legend":
+    """A legend whose names come from data: one that starts with an underscore would be left out by matplotlib."""
+    made = ax.legend(list(handles), [" "] * len(names), frameon=False, **style)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.update({"text": one_line(name), **_AS_IT_IS})
+    return made
+
+
+def log_scale(ax: "Axes", values: Iterable[float | None]) -> None:
+    """A logarithmic y axis, where anything can be seen on it."""
+    if any(value is not None and value > 0 for value in values):
+        ax.set_yscale("log")
+
+
+def per_cent(axis: Any) -> None:
+    """Ticks of shares as per cent."""
+    axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")
