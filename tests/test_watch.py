@@ -1,0 +1,214 @@
+"""Runs that are looked at while they go on, and the reports they leave behind."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import protosieve
+from protosieve.errors import OutputError, ParameterError
+from protosieve.pipeline import _watch
+from protosieve.pipeline._watch import Onlookers, report_place
+
+ROWS = 16384  # to a block of few columns
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=60_000), "kind": np.array(list("abcd"))[rng.integers(4, size=60_000)]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def _story(page):
+    found = re.search(r'<script type="application/json" id="story">(.*?)</script>', page.read_text(), re.S)
+    return json.loads(found[1])
+
+
+class Watched:
+    """``protosieve select - --watch`` as a process of its own: rows go in, its page is looked at."""
+
+    def __init__(self, folder, *options):
+        command = [sys.executable, "-m", "protosieve", "select", "-", "-m", "6", "--format", "csv", "--watch", *options]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, cwd=folder, text=True, **pipes)
+        line = self.process.stderr.readline()
+        self.address = re.fullmatch(r"Watch it at (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n", line)[1]
+        self.version = 0
+        self.write("x,y\n")
+
+    def write(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def feed(self, rows, seed):
+        values = np.random.default_rng(seed).normal(size=(rows, 2)).round(4).tolist()
+        self.write("".join(f"{x},{y}\n" for x, y in values))
+
+    def until(self, wanted):
+        """Stories as they come, until one is as wanted."""
+        while True:
+            with urlopen(f"{self.address}story.json?after={self.version}", timeout=60) as answer:
+                told = json.load(answer)
+            self.version = told["version"]
+            if wanted(told["story"]):
+                return told["story"]
+
+
+@pytest.fixture
+def watched(tmp_path):
+    begun = []
+
+    def begin(*options):
+        begun.append(Watched(tmp_path, *options))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.process.kill()
+        one.process.communicate()
+
+
+def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
+    run = watched("-o", "chosen.csv")
+    with urlopen(run.address, timeout=30) as answer:
+        assert b'id="story"' in answer.read()
+    early = run.until(lambda story: story["state"] is not None)
+    assert "10,000 rows settle" in early["state"]["note"]
+    run.feed(2 * ROWS + 10, 0)
+    first = run.until(lambda story: story["cards"])
+    assert first["state"]["rows"] % ROWS == 0
+    assert not first["state"]["done"]
+    assert len(first["cards"]) == 6
+    run.feed(3 * ROWS, 1)
+    later = run.until(lambda story: story["state"]["rows"] > first["state"]["rows"])
+    assert later["map"]["points"] != first["map"]["points"]
+    run.process.stdin.close()
+    last = run.until(lambda story: story["state"]["done"])
+    assert last["state"]["rows"] == 5 * ROWS + 10
+    assert "chosen.html" in last["state"]["note"]
+    run.process.wait(60)
+    with pytest.raises(URLError):
+        urlopen(run.address, timeout=5)
+    kept = _story(tmp_path / "chosen.html")
+    assert kept["state"] is None
+    assert kept["cards"] == last["cards"]
+    assert "The report is in chosen.html." in run.process.stdout.read()
+
+
+def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
+    run = watched("--report", "so-far.html")
+    run.feed(2 * ROWS + 5, 0)
+    run.until(lambda story: story["cards"])
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(60) == 130
+    assert "the prototypes of the rows so far are shown in so-far.html" in run.process.stderr.read()
+    kept = _story(tmp_path / "so-far.html")
+    assert kept["state"]["stopped"].startswith("stopped at row 32,768 of pass 1 of 1")
+    assert len(kept["cards"]) == 6
+
+
+def test_a_stream_that_is_stopped_before_there_is_anything_to_show_leaves_nothing(watched, tmp_path):
+    run = watched()
+    run.until(lambda story: story["state"] is not None)
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(60) == 130
+    assert "nothing was written" in run.process.stderr.read()
+    assert not (tmp_path / "prototypes.html").exists()
+
+
+def test_a_run_that_is_watched_comes_to_the_same(path, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(_watch, "_PAUSE", 0.0)
+    monkeypatch.setattr(_watch, "_REST", 0)  # a look after every block
+    plain = protosieve.select(path, 8, output=tmp_path / "plain.parquet")
+    seen = protosieve.select(path, 8, output=tmp_path / "seen.parquet", watch=True, report=tmp_path / "page.html")
+    assert seen.table.equals(plain.table)
+    assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
+    assert capfd.readouterr().err.startswith("Watch it at http://127.0.0.1:")
+    assert [card["row"] for card in _story(tmp_path / "page.html")["cards"]] == plain.indices.tolist()
+
+
+def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):
+    clock, looked = [0.0], []
+
+    class Page:
+        def publish(self, story):
+            looked.append(clock[0])
+            clock[0] += 3.0  # a look is dear
+
+    monkeypatch.setattr(_watch.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Onlookers, "_now", lambda self, tick: {})
+    shown = Onlookers(None, [], None, Page())
+    for _ in range(1000):
+        clock[0] += 0.1
+        shown(None)
+    assert len(looked) * 3.0 <= 0.1 * clock[0] + 3.0
+    assert len(looked) >= 3
+
+
+def test_a_report_is_of_the_run(path, tmp_path):
+    page = tmp_path / "page.html"
+    result = protosieve.select(path, 8, label="kind", report=page)
+    story = _story(page)
+    assert [card["row"] for card in story["cards"]] == result.indices.tolist()
+    assert {card["label"] for card in story["cards"]} <= set("abcd")
+    assert story["again"]["command"] == result.provenance["command"]
+    again = tmp_path / "again.html"
+    result.report(again)
+    assert _story(again) == story
+
+
+def test_without_report_and_watch_no_page_is_made(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    protosieve.select(path, 3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet"]
+
+
+def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert report_place(None, False, "x.parquet") is None
+    assert report_place("page.html", False, None) == "page.html"
+    assert report_place(None, True, None) == "prototypes.html"
+    assert report_place(None, True, "-") == "prototypes.html"
+    assert report_place(None, True, "x.parquet") == "x.html"
+    assert report_place("page.htm", "127.0.0.1:0", "x.parquet") == "page.htm"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"report": "page.pdf"}, OutputError, r"page\.pdf: a report is a page; end its name in \.html or \.htm"),
+        ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
+        ({"watch": "8000"}, ParameterError, "watch must be a host and a port"),
+        ({"report": "a.html", "checkpoint": "a.html"}, OutputError, "is the checkpoint, which would be lost"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, monkeypatch, options, error, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("protosieve.pipeline._select._Job.drive", lambda *_: pytest.fail("rows were read"))
+    with pytest.raises(error, match=words):
+        protosieve.select(path, 3, **options)
+
+
+def test_a_report_that_cannot_be_written_keeps_the_checkpoint(path, tmp_path, monkeypatch):
+    def full(place, page):
+        raise OutputError("disk full")
+
+    monkeypatch.setattr(_watch, "save_page", full)
+    places = {"checkpoint": tmp_path / "run.npz", "output": tmp_path / "out.csv", "report": tmp_path / "page.html"}
+    with pytest.raises(OutputError, match="disk full"):
+        protosieve.select(path, 3, **places)
+    assert (tmp_path / "out.csv").exists()
+    monkeypatch.undo()
+    protosieve.select(path, 3, resume=True, **places)
+    assert (tmp_path / "page.html").exists()
+    assert not (tmp_path / "run.npz").exists()
