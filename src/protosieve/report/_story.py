@@ -13,7 +13,7 @@ from protosieve._words import counted, sig
 from protosieve.report._cards import cards
 from protosieve.report._map import map_of
 from protosieve.report._material import Material
-from protosieve.report._missing import Missed, criticised, criticism_sentence
+from protosieve.report._missing import criticised, criticism_sentence
 from protosieve.report._quality import quality
 from protosieve.report._spread import coverage
 from protosieve.report._summary import summary
@@ -51,11 +51,6 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
         }
     )
     return told
-
-
-def _said(material: Material, missed: Missed) -> str:
-    assert material.sample is not None
-    return criticism_sentence(missed, len(material.sample))
 
 
 def _stream(result: Prototypes) -> dict[str, Any] | None:
