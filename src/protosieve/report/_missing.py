@@ -7,7 +7,6 @@ import numpy as np
 
 from protosieve._criticisms import criticisms
 from protosieve._typing import Float64, Indices
-from protosieve._words import counted
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.report._judge import thinned
 from protosieve.report._material import Material
@@ -53,9 +52,10 @@ def criticised(material: Material) -> Missed | None:
 def criticism_sentence(found: Missed) -> str:
     """What they are, and whether there is too little or too much of them."""
     few, many = int((found.witness > 0).sum()), int((found.witness < 0).sum())
-    said = f"The {counted(len(found.places), 'row')} of {found.looked_at:,} that the prototypes explain worst, chosen to differ."
-    if len(found.places) == 1:
-        said = f"The row of {found.looked_at:,} that the prototypes explain worst."
+    rows = "row" if len(found.places) == 1 else f"{len(found.places):,} rows"
+    said = (
+        f"The {rows} of {found.looked_at:,} that the prototypes explain worst{', chosen to differ' * (rows != 'row')}."
+    )
     told = [f"{few:,} from where the data has more than the prototypes say"] * (few > 0)
     told += [f"{many:,} from where it has less"] * (many > 0)
     return f"{said} {'; '.join(told).capitalize()}." if told else said
