@@ -52,10 +52,9 @@ def criticised(material: Material) -> Missed | None:
 def criticism_sentence(found: Missed) -> str:
     """What they are, and whether there is too little or too much of them."""
     few, many = int((found.witness > 0).sum()), int((found.witness < 0).sum())
-    rows = "row" if len(found.places) == 1 else f"{len(found.places):,} rows"
-    said = (
-        f"The {rows} of {found.looked_at:,} that the prototypes explain worst{', chosen to differ' * (rows != 'row')}."
-    )
+    one = len(found.places) == 1
+    rows = "row" if one else f"{len(found.places):,} rows"
+    said = f"The {rows} of {found.looked_at:,} that the prototypes explain worst{'' if one else ', chosen to differ'}."
     told = [f"{few:,} from where the data has more than the prototypes say"] * (few > 0)
     told += [f"{many:,} from where it has less"] * (many > 0)
     return f"{said} {'; '.join(told).capitalize()}." if told else said

@@ -44,8 +44,9 @@ def _sentence(material: Material) -> str:
     largest = np.sort(shares)[::-1]
     half = int(np.searchsorted(np.cumsum(largest), 0.5 - 1e-12)) + 1
     empty = int((shares == 0).sum())
+    whole = "the target" if material.sample is not None and material.sample.is_target else "the data"
     nothing = f" {counted(empty, 'prototype')} {'is' if empty == 1 else 'are'} nearest to none." if empty else ""
-    one = f"{half:,} of the {m:,} prototypes {'is' if half == 1 else 'are'} nearest to half of the data"
+    one = f"{half:,} of the {m:,} prototypes {'is' if half == 1 else 'are'} nearest to half of {whole}"
     return f"{one}, the largest to {spelt(largest[0])}.{nothing}"
 
 
@@ -155,7 +156,5 @@ def _worst(items: list[dict[str, Any]]) -> str:
     worst, near = items[0], sum(item["distance"] <= 0.1 for item in items)
     if len(items) == 1:
         return f"{worst['name']} is matched to within {spelt(worst['distance'])} everywhere."
-    return (
-        f"{near:,} of {len(items):,} features are matched to within 10 % everywhere; worst is {worst['name']}, "
-        f"{spelt(worst['distance'])} off."
-    )
+    matched = f"{near:,} of {len(items):,} features {'is' if near == 1 else 'are'} matched to within 10 % everywhere"
+    return f"{matched}; worst is {worst['name']}, {spelt(worst['distance'])} off."
