@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+import protosieve
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Linear
 from protosieve.objectives import LeastSquares
@@ -39,6 +40,25 @@ def test_it_is_that_of_a_literal_greedy_choice(seed, m, width):
     bound = oracles.gaussian(X, X, width).mean() / 2
     found = residual_curve(result)
     assert found.residual[: used.sum()] == pytest.approx(oracles.greedy_curve(K, mu, bound), rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "options", [{"sample": 200}, {"passes": 2}, {"method": "stream"}, {"sample": 200, "target": True}]
+)
+def test_so_it_is_of_runs_over_files(tmp_path, options):
+    rows = clouds(1500, 3)
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "target.npy", rows[:600] / 2)
+    if "target" in options:
+        options = {**options, "target": tmp_path / "target.npy"}
+    result = protosieve.select(tmp_path / "rows.npy", 20, **options)
+    assert residual_curve(result).residual[-1] == pytest.approx(result.residual, rel=1e-6, abs=1e-9)
+
+
+def test_exact_weights_are_another_means_and_need_the_data(tmp_path):
+    np.save(tmp_path / "rows.npy", clouds(1500, 3))
+    result = protosieve.select(tmp_path / "rows.npy", 20, exact_weights=True, sample=200)
+    assert "The weights are those of another mean" in residual_curve(result)
 
 
 def test_it_never_rises():
@@ -88,5 +108,5 @@ def test_kernels_that_can_be_negative_have_a_curve_too():
 
 def test_the_sentence_says_whether_fewer_would_have_done():
     assert "Each of them counts" in curve_sentence(Curve([1, 2, 3, 4], [0.5, 0.3, 0.2, 0.1]))
-    assert "2 would leave" in curve_sentence(Curve([1, 2, 3, 4], [0.5, 0.1, 0.1, 0.1]))
+    assert "2 would carry 90.0 %, nearly as much" in curve_sentence(Curve([1, 2, 3, 4], [0.5, 0.1, 0.1, 0.1]))
     assert curve_sentence(Curve([1], [0.25])) == "One prototype carries 75.0 %."

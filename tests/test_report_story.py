@@ -67,7 +67,7 @@ def test_without_text_cards_show_how_a_row_differs_from_the_average(clerk):
                 assert float(line["usual"]) == pytest.approx(age.mean(), rel=1e-3)
                 assert line["by"] == pytest.approx((age[card["row"]] - age.mean()) / age.std(), rel=1e-2)
             if line["name"] == "colour":
-                assert line["value"] == data["colour"][card["row"]]
+                assert line["value"] == data["colour"][card["row"]] != "red"
                 assert line["usual"] == "red"
             if line["name"] == "joined":
                 assert line["usual"].startswith("2021-")
@@ -135,6 +135,31 @@ def test_a_data_frame_has_features_labels_and_texts():
     assert [card["label"] for card in found["cards"]] == frame["old"][result.indices].tolist()
     assert found["cards"][0]["text"] == frame["note"][result.indices[0]]
     assert {item["name"] for item in found["coverage"]["features"]["items"]} == {"age", "tall"}
+
+
+def test_rows_in_memory_are_encoded_as_those_of_the_files_were(clerk):
+    alone = replace(clerk, sample=None)
+    frame = pd.DataFrame(people())
+    found = told(alone, frame)
+    assert found["coverage"]["features"]["items"] == told(clerk)["coverage"]["features"]["items"]
+    assert [card["at"] for card in found["cards"]] == [card["at"] for card in told(clerk)["cards"]]
+
+
+def test_a_run_that_has_only_begun_has_a_story(clerk):
+    partial = {"parameters": clerk.provenance["parameters"]}
+    assert len(told(replace(clerk, provenance=partial, shares=None))["cards"]) == 6
+
+
+def test_a_result_read_from_its_file_knows_its_encoding_by_the_provenance(clerk):
+    read = replace(clerk, encoding=None)
+    assert told(read)["coverage"]["features"] == told(clerk)["coverage"]["features"]
+
+
+def test_a_target_is_called_one(clerk):
+    found = told(replace(clerk, sample=replace(clerk.sample, is_target=True)))
+    assert "nearest to half of the target" in found["coverage"]["sentence"]
+    assert "all 200 rows of the target" in found["map"]["sentence"]
+    assert found["summary"][-1]["note"] == "all of the target"
 
 
 def test_a_dict_may_hold_a_matrix_beside_its_texts():

@@ -1,5 +1,6 @@
 """A report to a file: whole or not at all, and errors before the work."""
 
+import subprocess
 import sys
 import types
 
@@ -62,6 +63,17 @@ def test_files_are_sampled_by_the_pipeline(result, page, tmp_path, monkeypatch):
     result.report(tmp_path / "out.html", data=tmp_path / "a.csv")
     result.report(tmp_path / "out.html", data=["b.csv", "c.csv"])
     assert asked == [[str(tmp_path / "a.csv")], ["b.csv", "c.csv"]]
+
+
+def test_a_story_needs_no_more_than_the_numeric_core():
+    code = (
+        "import sys; sys.modules.update(pyarrow=None, PIL=None, matplotlib=None, rich=None)\n"
+        "import numpy as np; from protosieve import ProtoSwap; from protosieve.report import *\n"
+        "X = np.random.default_rng(0).normal(size=(50, 4))\n"
+        "print(story(Material.of(ProtoSwap(n_prototypes=3).fit(X).result_, X, View(image_shape='2x2')))['title'])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "3 of 50 rows"
 
 
 def test_a_full_disk_is_an_error_that_says_so(result, page, tmp_path, monkeypatch):

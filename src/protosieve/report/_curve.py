@@ -20,6 +20,8 @@ _STEPS = 500  # members added one by one: O(steps^3 + steps m d)
 _MOST = 10_000  # prototypes: mu = K w is O(m^2 d)
 _POINTS = 200  # shown where there are more than _STEPS
 _EQUAL = ("MMDCritic", "SieveStreaming")
+_NEARLY = 1.25  # times as much left is nearly as good
+_NOTHING = 1e-9  # a residual that no reader minds
 _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value where weights are the best
 
 
@@ -127,11 +129,10 @@ def curve_sentence(curve: Curve) -> str:
     last, kept = curve.residual[-1], curve.count[-1]
     if kept == 1:
         return f"One prototype carries {percent(last)}."
-    aim = max(1.25 * last, last + 1e-4)  # a quarter more than all of them leave is hard to tell apart
-    enough = next(n for n, left in zip(curve.count, curve.residual, strict=True) if left <= aim)
-    half = max(n for n in curve.count if n <= max(1, kept // 2))
-    at_half = percent(curve.residual[curve.count.index(half)])
-    said = f"With {half:,} of them {at_half} is carried, with all {kept:,} {percent(last)}."
+    found = list(zip(curve.count, curve.residual, strict=True))
+    half, at_half = [point for point in found if point[0] <= max(1, kept // 2)][-1]
+    said = f"With {half:,} of them {percent(at_half)} is carried, with all {kept:,} {percent(last)}."
+    enough, left = next(point for point in found if point[1] <= _NEARLY * last + _NOTHING)
     if enough > 0.8 * kept:
         return f"{said} Each of them counts."
-    return f"{said} {enough:,} would leave at most a quarter more than all of them do: fewer would have done."
+    return f"{said} {enough:,} would carry {percent(left)}, nearly as much: fewer would have done."

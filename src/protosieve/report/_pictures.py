@@ -104,7 +104,7 @@ def encoded(image: Any, side: int) -> tuple[str, bytes]:
     """Kind and bytes of an image of at most ``side``: JPEG, or PNG where that is smaller or there is transparency."""
     small = image.copy()
     small.thumbnail((side, side))
-    found = [("png", _saved(small, "PNG", optimize=True))]
+    found = [("png", _saved(small, "PNG"))]
     if small.mode == "RGB":
         found.append(("jpeg", _saved(small, "JPEG", quality=80)))
     return min(found, key=lambda pair: len(pair[1]))

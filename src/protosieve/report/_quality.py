@@ -71,7 +71,7 @@ class Quality:
         sample = self.material.sample
         if not self.material.in_memory or sample is None or self.judge is None:
             return None
-        if self.own > 2 * self.result.residual + _STRANGE:
+        if self.own > 2 * self.result.residual + _STRANGE or allowed(self.result) > len(sample):
             return None
         left = self.judge.of_random(sample.rows, allowed(self.result))
         return left, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
@@ -125,9 +125,10 @@ class Quality:
             found.append(
                 _figure("Random rows", self.random[0], "residual of as many random rows at their best weights")
             )
-        sum_, few = float(result.weights.sum()), 1 / float(np.sum(self.material.parts**2))
-        found.append(_figure("Sum of weights", sum_, "near 1 where prototypes stand for all of the data"))
-        found.append(_figure("Effective number", few, "of prototypes: as many of equal weight are as spread out"))
+        if result.kernel is not None:
+            total, few = float(result.weights.sum()), 1 / float(np.sum(self.material.parts**2))
+            found.append(_figure("Sum of weights", total, "near 1 where prototypes stand for all of the data"))
+            found.append(_figure("Effective number", few, "of prototypes: as many of equal weight are as spread out"))
         return [figure for figure in found if figure["value"] != "nan"]
 
 

@@ -44,8 +44,9 @@ def _sentence(material: Material) -> str:
     largest = np.sort(shares)[::-1]
     half = int(np.searchsorted(np.cumsum(largest), 0.5 - 1e-12)) + 1
     empty = int((shares == 0).sum())
+    whole = "the target" if material.sample is not None and material.sample.is_target else "the data"
     nothing = f" {counted(empty, 'prototype')} {'is' if empty == 1 else 'are'} nearest to none." if empty else ""
-    one = f"{half:,} of the {m:,} prototypes {'is' if half == 1 else 'are'} nearest to half of the data"
+    one = f"{half:,} of the {m:,} prototypes {'is' if half == 1 else 'are'} nearest to half of {whole}"
     return f"{one}, the largest to {spelt(largest[0])}.{nothing}"
 
 
@@ -91,33 +92,30 @@ def _features(material: Material) -> dict[str, Any] | None:
     if sample is None or not features:
         return None
     rows = thinned(sample.rows, max(1024, _CELLS // sample.rows.shape[1]))
-    mine = material.result.rows.astype(rows.dtype, copy=False)
-    found = [_feature(feature, rows, mine, material.parts) for feature in features]
+    data, mine = np.ascontiguousarray(rows.T), np.ascontiguousarray(material.result.rows.T)
+    found = [_feature(feature, data[feature.places], mine[feature.places], material.parts) for feature in features]
     found.sort(key=lambda item: -item["distance"])
     return {"sentence": _worst(found), "total": len(found), "items": found[:_FEATURES]}
 
 
-def _feature(feature: Feature, rows: Array, mine: Array, parts: Float64) -> dict[str, Any]:
-    part = _category if feature.kind == "category" else _number
-    return {"name": cut(feature.name, 120), **part(feature, rows[:, feature.places], mine[:, feature.places], parts)}
+def _feature(feature: Feature, data: Array, mine: Array, parts: Float64) -> dict[str, Any]:
+    """The encoded columns of one feature, as rows here, of the data and of the prototypes."""
+    told = _category(feature, data, mine, parts) if feature.kind == "category" else None
+    return {"name": cut(feature.name, 120), **(told or _number(feature, data[0], mine[0], parts))}
 
 
-def _number(feature: Feature, rows: Array, mine: Array, parts: Float64) -> dict[str, Any]:
+def _number(feature: Feature, data: Array, mine: Array, parts: Float64) -> dict[str, Any]:
     """Quantiles in the user's units; those of dates are seconds, and are ``shown`` as dates."""
-    data, order = np.sort(rows[:, 0]), np.argsort(mine[:, 0], kind="stable")
-    values, weights = mine[order, 0], parts[order]
-    equal = np.full(len(data), 1 / len(data))
+    data, order = np.sort(data), np.argsort(mine, kind="stable")
+    values, weights = mine[order].astype(data.dtype), parts[order]
     quantiles = {
-        "data": feature.raw(weighted_quantiles(data, equal)).tolist(),
+        "data": feature.raw(weighted_quantiles(data, np.full(len(data), 1 / len(data)))).tolist(),
         "prototypes": feature.raw(weighted_quantiles(values, weights)).tolist(),
     }
-    shown = {name: [as_date(second) for second in of] for name, of in quantiles.items()}
-    return {
-        "kind": "number",
-        "distance": sig(ks_distance(data, values, weights)),
-        **{name: [sig(q, 10 if feature.kind == "date" else 6) for q in of] for name, of in quantiles.items()},
-        **({"shown": shown} if feature.kind == "date" else {}),
-    }
+    told = {"kind": "number", "distance": sig(ks_distance(data, values, weights))}
+    if feature.kind == "date":
+        return {**told, **quantiles, "shown": {of: [as_date(q) for q in line] for of, line in quantiles.items()}}
+    return {**told, **{of: [sig(q, 6) for q in line] for of, line in quantiles.items()}}
 
 
 def ks_distance(data: Array, values: Array, weights: Float64) -> float:
@@ -141,7 +139,7 @@ def weighted_quantiles(values: Array, weights: Float64) -> Float64:
 
 
 def _category(feature: Feature, rows: Array, mine: Array, parts: Float64) -> dict[str, Any]:
-    data, ours = rows.mean(axis=0, dtype=np.float64), parts @ mine.astype(np.float64)
+    data, ours = rows.mean(axis=1, dtype=np.float64), mine.astype(np.float64) @ parts
     rest = abs(float(data.sum() - ours.sum()))  # values that have no column
     order = np.argsort(-data, kind="stable")[:_VALUES].tolist()
     values = [{"value": cut(feature.values[i], 80), "data": sig(data[i]), "prototypes": sig(ours[i])} for i in order]
@@ -158,7 +156,5 @@ def _worst(items: list[dict[str, Any]]) -> str:
     worst, near = items[0], sum(item["distance"] <= 0.1 for item in items)
     if len(items) == 1:
         return f"{worst['name']} is matched to within {spelt(worst['distance'])} everywhere."
-    return (
-        f"{near:,} of {len(items):,} features are matched to within 10 % everywhere; worst is {worst['name']}, "
-        f"{spelt(worst['distance'])} off."
-    )
+    matched = f"{near:,} of {len(items):,} features {'is' if near == 1 else 'are'} matched to within 10 % everywhere"
+    return f"{matched}; worst is {worst['name']}, {spelt(worst['distance'])} off."

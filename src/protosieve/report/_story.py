@@ -43,8 +43,7 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
             "summary": summary(material),
             "quality": quality(material),
             "cards": prototypes,
-            "criticisms": missed
-            and {"sentence": criticism_sentence(missed, len(material.sample or ())), "cards": others},
+            "criticisms": None if missed is None else {"sentence": criticism_sentence(missed), "cards": others},
             "map": chart.drawn,
             "coverage": coverage(material),
             "stream": stream_of(result),

@@ -44,10 +44,10 @@ def _run(result: Prototypes) -> Mapping[str, Any]:
 
 def _sources(result: Prototypes) -> str | None:
     run = _run(result)
-    if not run:
+    if not run.get("files"):
         return None
     said, left_out = _named(run["files"]), run.get("rows_left_out", {}).get("count", 0)
-    return f"{said}; {counted(left_out, 'row')} left out" if left_out else said
+    return f"{said}; {counted(left_out, 'row')} could not be used" if left_out else said
 
 
 def _named(files: list[Mapping[str, Any]]) -> str:
@@ -97,7 +97,7 @@ def _judge(result: Prototypes) -> tuple[str | None, str | None]:
     if result.kernel is None:
         return None, None
     if certificate.sample is None:
-        return "all rows of the target", "value and bound are exact"
+        return "all rows", "value and bound are exact"
     of = "" if certificate.sampling is None else f" of {certificate.sampling.population:,}"
     return f"{counted(certificate.sample, 'row')}", f"a uniform sample{of}; the MMD bound says what that is worth"
 

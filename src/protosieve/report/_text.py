@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["cut", "is_missing", "name_of", "plain", "shown"]
+__all__ = ["cut", "is_missing", "name_of", "plain", "short", "shown"]
 
 _EXACT = 1 << 53  # beyond, a reader's numbers are not whole any more
 
@@ -27,7 +27,7 @@ def _shown(value: Any) -> str:
     if is_missing(value):
         return ""
     if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
+        return short(float(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return f"{len(value):,} bytes"
     if isinstance(value, list | tuple | np.ndarray):
@@ -36,6 +36,15 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {_shown(item)}" for name, item in list(value.items())[:4])
     return str(value)
+
+
+def short(value: float) -> str:
+    """A number in four digits, large ones written out.
+
+    >>> short(0.123456), short(39.0), short(21346.7), short(1.5e20)
+    ('0.1235', '39', '21,347', '1.5e+20')
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def name_of(value: Any) -> str:
