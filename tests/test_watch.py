@@ -58,6 +58,8 @@ class Watched:
         """Stories as they come, until one is as wanted."""
         while True:
             with urlopen(f"{self.address}story.json?after={self.version}", timeout=60) as answer:
+                if answer.status == 204:
+                    continue
                 told = json.load(answer)
             self.version = told["version"]
             if wanted(told["story"]):
@@ -82,9 +84,11 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     run = watched("-o", "chosen.csv")
     with urlopen(run.address, timeout=30) as answer:
         assert b'id="story"' in answer.read()
-    early = run.until(lambda story: story["state"] is not None)
-    assert "10,000 rows settle" in early["state"]["note"]
+    early = run.until(lambda story: True)
+    assert early["state"]["note"] == "Waiting for the first rows."
     run.feed(2 * ROWS + 10, 0)
+    begun = run.until(lambda story: story["state"]["pass"] == "select")
+    assert "10,000 rows settle" in begun["state"]["note"]
     first = run.until(lambda story: story["cards"])
     assert first["state"]["rows"] % ROWS == 0
     assert not first["state"]["done"]
@@ -119,7 +123,7 @@ def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
 
 def test_a_stream_that_is_stopped_before_there_is_anything_to_show_leaves_nothing(watched, tmp_path):
     run = watched()
-    run.until(lambda story: story["state"] is not None)
+    run.until(lambda story: True)
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
     assert "nothing was written" in run.process.stderr.read()

@@ -24,7 +24,7 @@ from protosieve.pipeline._options import Options, kernel_of, names, shape_text
 from protosieve.pipeline._progress import Tick, Watcher
 from protosieve.pipeline._run import Phase, Run, Surveying, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
-from protosieve.pipeline._watch import Onlookers, onlookers, report_place
+from protosieve.pipeline._watch import Onlookers, report_place, served
 from protosieve.preprocess import Encoding, Layout, Survey
 
 __all__ = ["Surveyed", "select", "survey"]
@@ -194,12 +194,13 @@ def select(
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)
-    job = _begin(options, store, resume, {"output": output, "report": page})
-    names_of_files = [source.name for source in job.inputs]
-    with onlookers(job.run, names_of_files, page, watch) as job.onlookers:
+    with served(watch, options) as live:
+        job = _begin(options, store, resume, {"output": output, "report": page})
+        files = [source.name for source in job.inputs]
+        job.onlookers = Onlookers(job.run, files, page, live)
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
             job.drive(watcher)
-            result = finish(job.run, names_of_files)
+            result = finish(job.run, files)
         if output is not None:
             write_table(result.table, os.fspath(output), dict(result.provenance or {}))
         job.onlookers.finish(result)

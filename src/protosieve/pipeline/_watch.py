@@ -12,14 +12,19 @@ from typing import Any
 from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError
 from protosieve.pipeline._finish import snapshot
+from protosieve.pipeline._options import Options
 from protosieve.pipeline._progress import Tick
 from protosieve.pipeline._run import Run
 from protosieve.report import Material, View, blank, check_report, render, save_page, story
 from protosieve.report._live import HERE, Live
 
-__all__ = ["Onlookers", "onlookers", "report_place"]
+__all__ = ["Onlookers", "report_place", "served"]
 
 _PAUSE = 1.0  # seconds between two looks, at least
+_NOWHERE: Mapping[str, Any] = {  # the state of a run, as the page is told it
+    "done": False, "pass": None, "phase": None, "phases": None, "rows": None, "share": None,
+    "stopped": None, "note": None,
+}  # fmt: skip
 _REST = 9  # times what a look took, before the next: looks take no more than a tenth of the run
 
 
@@ -61,7 +66,8 @@ class Onlookers:
             return
         told = _told(result)
         if self._live is not None:
-            self._live.publish({**told, "state": _over(result, self._place)})
+            over = {**_NOWHERE, "done": True, "rows": result.n_seen, "note": f"The report is in {self._place}."}
+            self._live.publish({**told, "state": over})
         save_page(self._place, render(told))
 
     def leave(self, place: str) -> str | None:
@@ -71,7 +77,8 @@ class Onlookers:
         """
         if self._live is None or self._place is None or self._tick is None:
             return None
-        told = self._now(self._tick, stopped=place)
+        told = self._now(self._tick)
+        told["state"] |= {"done": True, "stopped": place}
         self._live.publish(told)
         if not told["cards"]:
             return None
@@ -81,48 +88,38 @@ class Onlookers:
             return str(error)
         return f"the prototypes of the rows so far are shown in {self._place}"
 
-    def _now(self, tick: Tick, stopped: str | None = None) -> dict[str, Any]:
+    def _now(self, tick: Tick) -> dict[str, Any]:
         result = snapshot(self._run, self._files)
-        state = {**_state(tick), "stopped": stopped}
         if result is not None:
-            return {**_told(result), "state": state}
-        return blank(f"{self._run.options.n_prototypes} of these rows", {**state, "note": _waiting(self._run, tick)})
+            return {**_told(result), "state": _state(tick, None)}
+        return blank(_title(self._run.options), _state(tick, _waiting(self._run, tick)))
 
 
 @contextmanager
-def onlookers(run: Run, files: list[str], place: str | None, watch: bool | str) -> Iterator[Onlookers]:
-    """Those of a run; where it is watched the address is told on standard error, and serves until the run is over."""
+def served(watch: bool | str, options: Options) -> Iterator[Live | None]:
+    """The page of a run that is watched: the address is told on standard error, and serves until the run is over."""
     if not watch:
-        yield Onlookers(run, files, place, None)
+        yield None
         return
-    first = blank(f"{run.options.n_prototypes} of these rows", None)
+    first = blank(_title(options), {**_NOWHERE, "note": "Waiting for the first rows."})
     with Live(partial(render, live=True), first, HERE if watch is True else str(watch)) as live:
         sys.stderr.write(f"Watch it at {live.address}\n")
         sys.stderr.flush()
-        yield Onlookers(run, files, place, live)
+        yield live
+
+
+def _title(options: Options) -> str:
+    return f"{options.n_prototypes} of these rows"
 
 
 def _told(result: Prototypes) -> dict[str, Any]:
     return story(Material.of(result, None, View()))
 
 
-def _state(tick: Tick) -> dict[str, Any]:
-    return {
-        "done": False,
-        "pass": tick.label,
-        "phase": tick.phase,
-        "phases": tick.phases,
-        "rows": tick.rows,
-        "share": tick.bytes_read / tick.bytes_in_all if tick.bytes_in_all else None,
-        "stopped": None,
-        "note": None,
-    }
-
-
-def _over(result: Prototypes, place: str) -> Mapping[str, Any]:
-    note = f"The report is in {place}."
-    return {"done": True, "pass": None, "phase": None, "phases": None, "rows": result.n_seen, "share": 1.0,
-            "stopped": None, "note": note}  # fmt: skip
+def _state(tick: Tick, note: str | None) -> dict[str, Any]:
+    share = tick.bytes_read / tick.bytes_in_all if tick.bytes_in_all else None
+    place = {"pass": tick.label, "phase": tick.phase, "phases": tick.phases, "rows": tick.rows, "share": share}
+    return {**_NOWHERE, **place, "note": note}
 
 
 def _waiting(run: Run, tick: Tick) -> str:
