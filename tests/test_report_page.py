@@ -1,9 +1,9 @@
 """The report's page in a real browser: what it shows, what its controls do, who can use it."""
 
 import pytest
+
 import stories
 from browsers import shown_cards
-
 from protosieve.report import render
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -47,7 +47,10 @@ def point_at(page, card):
 
 
 def in_window(page, selector):
-    return page.eval_on_selector(selector, "node => { const b = node.getBoundingClientRect(); return b.bottom > 0 && b.top < innerHeight }")  # fmt: skip
+    top, bottom, height = page.eval_on_selector(
+        selector, "node => [node.getBoundingClientRect().top, node.getBoundingClientRect().bottom, innerHeight]"
+    )
+    return bottom > 0 and top < height
 
 
 @pytest.mark.parametrize("name", stories.STORIES)
@@ -73,7 +76,8 @@ def test_it_is_never_wider_than_the_window(files, visit, name):
 
 def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
     page = visit().open(files["bare"][1])
-    assert page.eval_on_selector_all("main section:not([hidden])", "all => all.map((s) => s.id)") == ["summary", "prototypes"]  # fmt: skip
+    there = page.eval_on_selector_all("main section:not([hidden])", "all => all.map((section) => section.id)")
+    assert there == ["summary", "prototypes"]
     assert page.locator("#nav a").count() == 2
 
 
@@ -85,8 +89,14 @@ def test_the_headline_is_what_is_carried_beside_what_is_left(digits):
 
 @pytest.mark.parametrize(
     ("sort", "key"),
-    [("weight", lambda c: -c["weight"]), ("share", lambda c: -c["share"]), ("label", lambda c: int(c["label"])), ("row", lambda c: c["row"]), ("position", lambda c: 0)],
-)  # fmt: skip
+    [
+        ("weight", lambda card: -card["weight"]),
+        ("share", lambda card: -card["share"]),
+        ("label", lambda card: int(card["label"])),
+        ("row", lambda card: card["row"]),
+        ("position", lambda card: 0),
+    ],
+)
 def test_cards_are_sorted_by_what_is_asked(digits, sort, key):
     page, cards = digits
     page.select_option("#sort", sort)
@@ -205,7 +215,8 @@ def test_every_chart_has_a_name_and_its_numbers_in_a_table(files, visit):
     page.locator("#curve-table summary").click()
     assert page.locator("#curve-table tbody tr").count() == len(story["quality"]["curve"]["count"])
     page.locator("#stream-chart-table summary").click()
-    assert page.locator("#stream-chart-table thead th").all_inner_texts() == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]  # fmt: skip
+    heads = page.locator("#stream-chart-table thead th").all_inner_texts()
+    assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
 
 
 @pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])

@@ -73,5 +73,10 @@ function minus(text) {
 // By characters as people count them, so that no emoji is cut in half.
 function clip(text, most) {
   const letters = Array.from(String(text));
-  return letters.length <= most ? String(text) : letters.slice(0, most - 1).join("").trimEnd() + "…";
+  return letters.length <= most
+    ? String(text)
+    : letters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd() + "…";
 }

@@ -37,7 +37,9 @@ function decades(low, high, about) {
   const last = Math.floor(Math.log10(high) + 1e-9);
   if (last - first < 1) return fractions(first - 1, last + 1).filter((x) => x >= low && x <= high);
   const step = Math.ceil((last - first + 1) / about);
-  return Array.from({ length: last - first + 1 }, (_, i) => last - i).filter((_, i) => i % step === 0).map((e) => Number(`1e${e}`));
+  return Array.from({ length: last - first + 1 }, (_, i) => last - i)
+    .filter((_, i) => i % step === 0)
+    .map((e) => Number(`1e${e}`));
 }
 
 function fractions(first, last) {

@@ -12,7 +12,8 @@ function show(story) {
     showNav();
   });
   tellState(story.state, document.documentElement.dataset.mode === "live");
-  byId("foot").textContent = `Made by protosieve ${story.version}. This file is whole: it loads nothing and sends nothing.`;
+  byId("foot").textContent =
+    `Made by protosieve ${story.version}. This file is whole: it loads nothing and sends nothing.`;
 }
 
 function showAddressed() {
