@@ -200,33 +200,6 @@ def test_an_address_that_names_a_card_opens_at_it(files, visit):
     assert in_window(page, "#card-300.found")
 
 
-def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(digits):
-    page, _ = digits
-    assert page.locator(".feature").count() == 12
-    page.click("#all-features")
-    assert page.locator(".feature").count() == 32
-    assert page.evaluate("document.activeElement.id") == "all-features"
-
-
-def test_every_chart_has_a_name_and_its_numbers_in_a_table(files, visit):
-    story, file = files["digits"]
-    page = visit().open(file)
-    assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
-    page.locator("#curve-table summary").click()
-    assert page.locator("#curve-table tbody tr").count() == len(story["quality"]["curve"]["count"])
-    page.locator("#stream-chart-table summary").click()
-    heads = page.locator("#stream-chart-table thead th").all_inner_texts()
-    assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
-
-
-@pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
-def test_hovering_a_chart_reads_numbers_out(digits, chart):
-    page, _ = digits
-    page.locator(chart).scroll_into_view_if_needed()
-    page.locator(chart).hover(position={"x": 150, "y": 20})
-    assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())
-
-
 def test_the_command_is_copied(files, visit):
     story, file = files["digits"]
     page = visit(permissions=["clipboard-read", "clipboard-write"]).open(file)

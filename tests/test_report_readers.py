@@ -93,7 +93,7 @@ def test_a_printed_file_has_the_cards_of_all_pages(visit, file):
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["digits", "mixed", "texts", "hostile"])
+@pytest.mark.parametrize("name", ["digits", "mixed", "hostile"])
 def test_an_accessibility_check_finds_nothing_serious(visit, file, name, scheme, size):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -103,7 +103,7 @@ def test_an_accessibility_check_finds_nothing_serious(visit, file, name, scheme,
     page.keyboard.press("Shift+Tab")
     page.eval_on_selector("#map-keys", "map => map.focus({ focusVisible: true })")
     page.locator("#tooltip").wait_for()
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     grave = [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
     assert grave == []
 

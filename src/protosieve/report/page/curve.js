@@ -14,20 +14,10 @@ function curveChart({ count: counts, residual, kept, own, random }) {
 }
 
 function paintCurve(width, points, { kept, own, random, left }) {
-  const [height, west, east, top, bottom] = [
-    width < 520 ? 280 : 340,
-    58,
-    width - 14,
-    14,
-    (width < 520 ? 280 : 340) - 46,
-  ];
-  const all = [...points.map(([, r]) => r), own, random].filter((r) => r > 0);
-  const [low, high] = extent(all);
+  const height = width < 520 ? 280 : 340;
+  const [west, east, top, bottom] = [58, width - 14, 14, height - 46];
   const x = linear([Math.min(1, points[0][0]), Math.max(kept, points.at(-1)[0])], [west + 6, east - 6]);
-  const y = logarithmic(
-    [low / (high / low) ** 0.16 / 1.1, high > 0.3 ? Math.max(1, high) : high * 1.02],
-    [bottom, top],
-  );
+  const y = logarithmic(roomFor([...points.map(([, r]) => r), own, random]), [bottom, top]);
   const picture = canvas(
     width,
     height,

@@ -37,6 +37,7 @@ function qualityPart({ quality }) {
 }
 
 function mapPart(story, tints) {
+  if (!story.map.points.length && !story.cards.some((card) => card.at)) return null;
   const name = "Map of the prototypes. Arrow keys go from one to the next, Enter leads to its card, Escape closes.";
   const keys = {
     tabindex: 0,

@@ -5,7 +5,7 @@ function sharesChart(shares, cards) {
   return chart({
     id: "shares",
     name: "Share of the data nearest to each prototype, largest first",
-    label: `Shares of data at ${plural(shares.length, "prototype")}: ${percent(sorted[0])} to ${percent(sorted.at(-1))}`,
+    label: `Shares of ${plural(shares.length, "prototype")}: ${percent(sorted[0])} to ${percent(sorted.at(-1))}`,
     head: ["Prototype", "Share", "So far"],
     rows: () =>
       order.map((i, k) => [`${i + 1}${named(cards[i])}`, percent(shares[i]), percent(sum(sorted.slice(0, k + 1)))]),

@@ -18,20 +18,11 @@ function paintStream(width, rows, residual, counts) {
   const [west, east, top, middle] = [58, width - 14, 12, 210];
   const deep = counts.length ? 128 : 0;
   const bottom = middle + (deep ? deep + 34 : 0);
-  const good = residual.filter((r) => r > 0);
-  const x = linear([rows[0] === rows.at(-1) ? 0 : Math.min(0, rows[0]), rows.at(-1)], [west, east]);
-  const [low, high] = good.length ? extent(good) : [0.1, 1];
-  const y = logarithmic(
-    high > low && good.length > 1
-      ? [low / (high / low) ** 0.16, high > 0.3 ? Math.max(1, high) : high * 1.04]
-      : [low / 2, low * 2],
-    [middle, top],
-  );
+  const x = linear([0, rows.at(-1)], [west, east]);
+  const y = logarithmic(roomFor(residual), [middle, top]);
   const at = rows.map((n) => x(n));
-  const z = linear(
-    [0, Math.max(1, ...counts.flatMap(([, values]) => values.filter(isNumber)))],
-    [bottom, bottom - deep],
-  );
+  const most = bounds([1, ...counts.flatMap(([, values]) => values)])[1];
+  const z = linear([0, most], [bottom, bottom - deep]);
   const picture = canvas(
     width,
     bottom + 44,
