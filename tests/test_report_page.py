@@ -152,6 +152,20 @@ def test_hovering_a_circle_of_the_map_shows_its_card(digits):
     assert tip.is_hidden()
 
 
+def test_hovering_a_circle_leaves_the_rows_nearest_to_it_bright(files, visit):
+    story, file = files["digits"]
+    page = visit().open(file)
+    faint = "dots => Number(getComputedStyle(dots).opacity)"
+    before = page.eval_on_selector("g.dots", faint)
+    point_at(page, 0)
+    assert page.eval_on_selector("g.dots", faint) < before
+    drawn = "paths => paths.map((path) => path.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0)"
+    nearest = sum(point[3] == 0 for point in story["map"]["points"])
+    assert page.eval_on_selector_all(".own path", drawn) == nearest
+    page.mouse.move(5, 5)
+    assert page.eval_on_selector("g.dots", faint) == before
+
+
 def test_a_click_in_the_map_leads_to_the_card_on_whatever_page_it_is(large):
     page, cards = large
     page.select_option("#sort", "row")

@@ -22,7 +22,7 @@ function paintCurve(width, points, { kept, own, random, left }) {
     width,
     height,
     rulesAcross(y, y.ticks(5), west, east, percent),
-    ticksBelow(x, whole(x.ticks(width / 110)), bottom, count),
+    ticksBelow(x, whole(x.ticks(width / 70)), bottom, count),
     text((west + east) / 2, height - 6, "number of prototypes", "axis", "middle"),
     random > 0 && randomRule(x, y, points, { west, east, width, kept, random }),
     svg("path", { d: path(points.map(([k, r]) => [x(k), y(r)])), class: "line proto" }),

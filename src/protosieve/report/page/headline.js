@@ -15,7 +15,7 @@ function headline({ own, curve, sentences }) {
   return el(
     "div",
     { class: "headline" },
-    el("p", { class: "huge", "aria-hidden": "true" }, percent(1 - left).split(THIN)[0], el("span", {}, "%")),
+    el("p", { class: "huge", "aria-hidden": "true" }, carried(1 - left), el("span", {}, "%")),
     el("p", { class: "first" }, first),
     rest,
   );
