@@ -5,6 +5,7 @@ import pytest
 import stories
 from browsers import shown_cards
 from protosieve.report import render
+from story_parts import card
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -212,6 +213,17 @@ def test_an_address_that_names_a_card_opens_at_it(files, visit):
     page.goto(f"{files['large'][1].as_uri()}#card-300")
     assert page.locator(".page-at").inner_text() == "Page 13 of 21"
     assert in_window(page, "#card-300.found")
+
+
+def test_a_long_text_is_cut_and_the_whole_of_it_is_a_press_away(visit, tmp_path):
+    text = "All of this text is to be read by whoever wants to. " * 20 + "THE END"
+    picture = stories.digits(8)["cards"][0]["image"]
+    (tmp_path / "x.html").write_bytes(render({**stories.bare(), "cards": [card(0, 1.0, text=text, image=picture)]}))
+    page = visit().open(tmp_path / "x.html")
+    assert page.locator("#card-1 img").is_visible()
+    assert page.locator("#card-1 .quote").inner_text().endswith("…")
+    page.click("#card-1-text summary")
+    assert page.locator("#card-1-text .quote").inner_text() == text
 
 
 def test_the_command_is_copied(files, visit):

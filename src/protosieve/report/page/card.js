@@ -9,14 +9,19 @@ function cardName(card, i) {
   return parts.filter(Boolean).join(", ");
 }
 
-// What it is: a picture, a text, or what makes it differ.
-function substance(card, cut = Infinity) {
-  if (card.image && card.image.startsWith("data:image/"))
-    return el("div", { class: "picture" }, el("img", { src: card.image, alt: pictureName(card), decoding: "async" }));
-  if (card.text !== null && card.text !== undefined)
-    return el("blockquote", { class: "quote", dir: "auto" }, clip(card.text, cut));
-  if (card.no_image) return el("p", { class: "no-image" }, "No picture: ", words(card.no_image));
-  return card.differs && card.differs.length ? differences(card.differs) : null;
+// What it is, at a glance: a picture, a text, or what makes it differ.
+function substance(card, cut) {
+  return picture(card) || quote(card, cut) || differences(card.differs);
+}
+
+function picture(card) {
+  if (!card.image || !card.image.startsWith("data:image/")) return null;
+  return el("div", { class: "picture" }, el("img", { src: card.image, alt: pictureName(card), decoding: "async" }));
+}
+
+function quote(card, cut = Infinity) {
+  if (card.text === null || card.text === undefined) return null;
+  return el("blockquote", { class: "quote", dir: "auto" }, clip(card.text, cut));
 }
 
 function pictureName(card) {
@@ -27,6 +32,7 @@ function pictureName(card) {
 
 // Bars to the right of the middle for more than usual, to the left for less; three standard deviations fill a side.
 function differences(features) {
+  if (!features || !features.length) return null;
   const one = ({ name, value, usual, by }) =>
     el(
       "div",
@@ -60,11 +66,17 @@ function dotOf(label, tints) {
   return tints.of(label) === "other" ? null : el("i", { class: `swatch round ${tints.of(label)}` });
 }
 
+// In a bar of labels those without a colour are darker than the rest that is not named.
+function shadeOf(label, tints) {
+  if (label === "other") return "other";
+  return tints.of(label) === "other" ? "unlisted" : tints.of(label);
+}
+
 // The labels of the data around it, as one bar cut into shares.
 function around(entries, tints) {
   if (!entries || !entries.length) return null;
   const cut = ([label, share]) => {
-    const piece = el("span", { class: label === "other" ? "other" : tints.of(label) });
+    const piece = el("span", { class: shadeOf(label, tints) });
     piece.style.flexGrow = share;
     return piece;
   };

@@ -1,4 +1,6 @@
 // The list of cards: how each stands there.
+const TEXT_SHOWN = 420; // characters
+
 function prototypeCard(card, i, tints, heaviest) {
   const id = `card-${i + 1}`;
   const numbers = [
@@ -21,28 +23,33 @@ function missedCard(card, i, tints, largest) {
 }
 
 function cardBox(id, card, [rank, what], tints, numbers) {
-  const inside = substance(card);
-  const picture = inside && inside.classList.contains("picture");
-  const head = el(
-    "div",
-    { class: "card-head" },
-    el(
-      "h3",
-      { id: `${id}-name` },
-      el("span", { class: "unseen" }, what, rank, " "),
-      card.label === null
-        ? el("span", {}, `Row ${count(card.row)}`)
-        : [dotOf(card.label, tints), words(clip(card.label, 80))],
-    ),
-    el("span", { class: "rank", "aria-hidden": "true" }, rank),
-  );
-  const body = [el("div", { class: "measures" }, numbers), around(card.around, tints), origin(card, id)];
+  const name = [
+    el("span", { class: "unseen" }, what, rank, " "),
+    card.label === null ? `Row ${count(card.row)}` : [dotOf(card.label, tints), words(clip(card.label, 80))],
+  ];
   return el(
     "li",
     { class: "card", id, tabindex: -1, "aria-labelledby": `${id}-name` },
-    picture ? [inside, head] : [head, inside],
-    body,
+    picture(card),
+    el(
+      "div",
+      { class: "card-head" },
+      el("h3", { id: `${id}-name` }, name),
+      el("span", { class: "rank", "aria-hidden": "true" }, rank),
+    ),
+    card.no_image && el("p", { class: "no-image" }, "No picture: ", words(card.no_image)),
+    wording(card, id),
+    differences(card.differs),
+    el("div", { class: "measures" }, numbers),
+    around(card.around, tints),
+    origin(card, id),
   );
+}
+
+// A long text is cut; the whole of it is a press away.
+function wording(card, id) {
+  const cut = card.text !== null && Array.from(card.text).length > TEXT_SHOWN;
+  return [quote(card, TEXT_SHOWN), cut && folded(`${id}-text`, "The whole text", () => quote(card))];
 }
 
 function measure(name, value, extra) {

@@ -19,7 +19,7 @@ function qualityPart({ quality }) {
   if (!curve && !why && !figures.length) return null;
   return [
     title("quality", "How good it is", curve && curve.sentence),
-    curve && curve.count.length ? curveChart(curve) : why && el("p", { class: "aside" }, words(why)),
+    curve && curve.count.length ? curveChart(curve) : why && el("p", { class: "lead" }, words(why)),
     el(
       "dl",
       { class: "figures" },
