@@ -1,4 +1,5 @@
 // The story is shown, whole or what of it has changed.
+const LIVE = document.documentElement.dataset.mode === "live";
 const before = {};
 
 function show(story) {
@@ -30,7 +31,7 @@ function start() {
   show(story);
   showAddressed();
   addEventListener("hashchange", showAddressed);
-  if (document.documentElement.dataset.mode === "live") follow(show);
+  if (LIVE) follow(show);
 }
 
 start();
