@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsers import Visit, open_browser
 from hypothesis import settings
 
+from browsers import Visit, open_browser
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters, load_mnist

@@ -1,10 +1,11 @@
 """The report's page in a real browser: what it shows, what its controls do, who can use it."""
 
 import pytest
+
 import stories
 from browsers import shown_cards
-
 from protosieve.report import render
+from story_parts import card
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -47,7 +48,10 @@ def point_at(page, card):
 
 
 def in_window(page, selector):
-    return page.eval_on_selector(selector, "node => { const b = node.getBoundingClientRect(); return b.bottom > 0 && b.top < innerHeight }")  # fmt: skip
+    top, bottom, height = page.eval_on_selector(
+        selector, "node => [node.getBoundingClientRect().top, node.getBoundingClientRect().bottom, innerHeight]"
+    )
+    return bottom > 0 and top < height
 
 
 @pytest.mark.parametrize("name", stories.STORIES)
@@ -73,7 +77,8 @@ def test_it_is_never_wider_than_the_window(files, visit, name):
 
 def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
     page = visit().open(files["bare"][1])
-    assert page.eval_on_selector_all("main section:not([hidden])", "all => all.map((s) => s.id)") == ["summary", "prototypes"]  # fmt: skip
+    there = page.eval_on_selector_all("main section:not([hidden])", "all => all.map((section) => section.id)")
+    assert there == ["summary", "prototypes"]
     assert page.locator("#nav a").count() == 2
 
 
@@ -85,8 +90,14 @@ def test_the_headline_is_what_is_carried_beside_what_is_left(digits):
 
 @pytest.mark.parametrize(
     ("sort", "key"),
-    [("weight", lambda c: -c["weight"]), ("share", lambda c: -c["share"]), ("label", lambda c: int(c["label"])), ("row", lambda c: c["row"]), ("position", lambda c: 0)],
-)  # fmt: skip
+    [
+        ("weight", lambda card: -card["weight"]),
+        ("share", lambda card: -card["share"]),
+        ("label", lambda card: int(card["label"])),
+        ("row", lambda card: card["row"]),
+        ("position", lambda card: 0),
+    ],
+)
 def test_cards_are_sorted_by_what_is_asked(digits, sort, key):
     page, cards = digits
     page.select_option("#sort", sort)
@@ -142,6 +153,20 @@ def test_hovering_a_circle_of_the_map_shows_its_card(digits):
     assert tip.is_hidden()
 
 
+def test_hovering_a_circle_leaves_the_rows_nearest_to_it_bright(files, visit):
+    story, file = files["digits"]
+    page = visit().open(file)
+    faint = "dots => Number(getComputedStyle(dots).opacity)"
+    before = page.eval_on_selector("g.dots", faint)
+    point_at(page, 0)
+    assert page.eval_on_selector("g.dots", faint) < before
+    drawn = "paths => paths.map((path) => path.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0)"
+    nearest = sum(point[3] == 0 for point in story["map"]["points"])
+    assert page.eval_on_selector_all(".own path", drawn) == nearest
+    page.mouse.move(5, 5)
+    assert page.eval_on_selector("g.dots", faint) == before
+
+
 def test_a_click_in_the_map_leads_to_the_card_on_whatever_page_it_is(large):
     page, cards = large
     page.select_option("#sort", "row")
@@ -190,30 +215,15 @@ def test_an_address_that_names_a_card_opens_at_it(files, visit):
     assert in_window(page, "#card-300.found")
 
 
-def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(digits):
-    page, _ = digits
-    assert page.locator(".feature").count() == 12
-    page.click("#all-features")
-    assert page.locator(".feature").count() == 32
-    assert page.evaluate("document.activeElement.id") == "all-features"
-
-
-def test_every_chart_has_a_name_and_its_numbers_in_a_table(files, visit):
-    story, file = files["digits"]
-    page = visit().open(file)
-    assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
-    page.locator("#curve-table summary").click()
-    assert page.locator("#curve-table tbody tr").count() == len(story["quality"]["curve"]["count"])
-    page.locator("#stream-chart-table summary").click()
-    assert page.locator("#stream-chart-table thead th").all_inner_texts() == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]  # fmt: skip
-
-
-@pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
-def test_hovering_a_chart_reads_numbers_out(digits, chart):
-    page, _ = digits
-    page.locator(chart).scroll_into_view_if_needed()
-    page.locator(chart).hover(position={"x": 150, "y": 20})
-    assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())
+def test_a_long_text_is_cut_and_the_whole_of_it_is_a_press_away(visit, tmp_path):
+    text = "All of this text is to be read by whoever wants to. " * 20 + "THE END"
+    picture = stories.digits(8)["cards"][0]["image"]
+    (tmp_path / "x.html").write_bytes(render({**stories.bare(), "cards": [card(0, 1.0, text=text, image=picture)]}))
+    page = visit().open(tmp_path / "x.html")
+    assert page.locator("#card-1 img").is_visible()
+    assert page.locator("#card-1 .quote").inner_text().endswith("…")
+    page.click("#card-1-text summary")
+    assert page.locator("#card-1-text .quote").inner_text() == text
 
 
 def test_the_command_is_copied(files, visit):

@@ -6,9 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
 import stories
 from browsers import shown_cards
-
 from protosieve.report import render
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -144,8 +144,12 @@ def test_what_the_reader_looks_at_stays_where_it_is_and_keeps_the_focus(server, 
 
 @pytest.mark.parametrize(
     ("last", "words"),
-    [(None, "The run is over"), (state(1797, done=True), "The run is over"), (state(9, stopped="Ctrl-C", done=True), "Stopped: Ctrl-C")],
-)  # fmt: skip
+    [
+        (None, "The run is over"),
+        (state(1797, done=True), "The run is over"),
+        (state(9, stopped="Ctrl-C", done=True), "Stopped: Ctrl-C"),
+    ],
+)
 def test_it_says_that_the_run_is_over_and_asks_no_more(server, visit, last, words):
     window = visit()
     window.page.goto(server.address)

@@ -7,11 +7,12 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
-import stories
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stories
 from protosieve.report import _page, render
+from story_parts import HOSTILE
 
 
 class Parts(HTMLParser):
@@ -53,7 +54,7 @@ def test_the_story_comes_back_from_the_page_as_it_was(name):
     assert len(parts.found["script"]) == len(parts.found["style"]) == 1
 
 
-@given(st.text(), st.text(st.characters(codec=None), max_size=8), st.sampled_from(stories.HOSTILE))
+@given(st.text(), st.text(st.characters(codec=None), max_size=8), st.sampled_from(HOSTILE))
 def test_no_text_whatever_ends_the_script_element_or_changes(text, odd, hostile):
     story = {"title": hostile + text, odd: [text + hostile, odd]}
     page = render(story)
@@ -92,9 +93,12 @@ def test_every_file_of_the_page_is_in_it():
     assert files == {"index.html", *_page._STYLES, *_page._SCRIPTS}
 
 
-@pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "localStorage", "</script", "<!--", "http:"])  # fmt: skip
+MAKERS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "</script", "<!--")
+
+
+@pytest.mark.parametrize("word", MAKERS)
 def test_the_script_has_no_way_to_make_html_of_text(word):
-    assert word not in _page._script().replace("http://www.w3.org/2000/svg", "")
+    assert word not in _page._script()
 
 
 def test_five_hundred_prototypes_with_pictures_take_less_than_three_megabytes():

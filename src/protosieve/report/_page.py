@@ -13,15 +13,18 @@ from typing import Any
 _STYLES = ("base.css", "layout.css", "controls.css", "cards.css", "charts.css", "print.css")
 _SCRIPTS = (
     "format.js", "dom.js", "scales.js", "tooltip.js", "chart.js", "bars.js", "curve.js", "shares.js", "labels.js",
-    "features.js", "stream.js", "palette.js", "map.js", "markers.js", "card.js", "cards.js", "gallery.js", "headline.js", "sections.js", "again.js",
-    "theme.js", "keep.js", "live.js", "start.js",
+    "features.js", "stream.js", "palette.js", "map.js", "markers.js", "card.js", "cards.js", "gallery.js",
+    "controls.js", "headline.js", "again.js", "sections.js", "theme.js", "keep.js", "live.js", "start.js",
 )  # fmt: skip
-# What could end the script element, start a comment in it or a line in it; and halves of characters, which UTF-8 has no bytes for.
+# What could end the script element or start a comment or a line in it; and halves of characters, which have no UTF-8.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def render(story: Mapping[str, Any], live: bool = False) -> bytes:
-    """The whole page of a story; with `live` it asks its server for newer ones. Time and memory: a few copies of the story's JSON."""
+    """The whole page of a story; with `live` it asks its server for newer ones.
+
+    Time and memory are those of a few copies of the story's JSON.
+    """
     style, script = _style(), _script()
     parts = {
         "policy": _policy(style, script, live),
@@ -36,7 +39,7 @@ def render(story: Mapping[str, Any], live: bool = False) -> bytes:
 
 
 def _json(story: Mapping[str, Any]) -> str:
-    """JSON that an HTML parser takes for nothing else: what is unsafe stands as \\uXXXX, inside strings where alone it can be."""
+    """JSON that an HTML parser takes for nothing else: what is unsafe can be in strings only, and stands escaped."""
     text = json.dumps(story, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -69,5 +72,5 @@ def _script() -> str:
 
 
 def _read(name: str) -> str:
-    """Lines end in \\n wherever the file was checked out: browsers hash them so."""
+    """Read as text, lines end as browsers hash them, however the file was checked out."""
     return (resources.files("protosieve.report") / "page" / name).read_text(encoding="utf-8")

@@ -10,14 +10,27 @@ function againPart({ again }) {
       "div",
       { class: "again" },
       details.length > 0 && pairsTable("Run", details),
-      set.length > 0 && pairsTable("Parameters", set.map(([name, value]) => [name, plain(value)])),
-      files.length > 0 && pairsTable(`Files (${count(files.length)})`, files.map(({ name, size }) => [name, bytes(size)])),
+      set.length > 0 &&
+        pairsTable(
+          "Parameters",
+          set.map(([name, value]) => [name, plain(value)]),
+        ),
+      files.length > 0 &&
+        pairsTable(
+          `Files (${count(files.length)})`,
+          files.map(({ name, size }) => [name, bytes(size)]),
+        ),
     ),
   ];
 }
 
 function pairsTable(caption, entries) {
-  return table(caption, ["Name", "Value"], entries.map(([name, value]) => [words(name), words(value)]), false);
+  return table(
+    caption,
+    ["Name", "Value"],
+    entries.map(([name, value]) => [words(name), words(value)]),
+    false,
+  );
 }
 
 function plain(value) {
@@ -34,7 +47,12 @@ function commandBox(command) {
     say(done ? "The command is copied" : "The command is selected: copy it with your keyboard");
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
-  return el("div", { class: "command" }, el("pre", { tabindex: 0, role: "region", "aria-label": "Command" }, box), button);
+  return el(
+    "div",
+    { class: "command" },
+    el("pre", { tabindex: 0, role: "region", "aria-label": "Command" }, box),
+    button,
+  );
 }
 
 // Where a browser does not let pages copy, the command is at least selected.

@@ -7,7 +7,12 @@ function pairedBars(width, rows, { columns = 1, name = 110, step = 36, describe 
   const x = linear([0, longest], [0, each - name - 62]);
   const groups = rows.map((row, i) => {
     const [left, top] = [Math.floor(i / deep) * (each + gap), (i % deep) * step];
-    return svg("g", { transform: `translate(${left.toFixed(1)} ${top})` }, pair(row, x, name, step), describe && hoverable(each, step, () => describe(i)));
+    return svg(
+      "g",
+      { transform: `translate(${left.toFixed(1)} ${top})` },
+      pair(row, x, name, step),
+      describe && hoverable(each, step, () => describe(i)),
+    );
   });
   return canvas(width, deep * step + 4, groups);
 }
@@ -15,12 +20,18 @@ function pairedBars(width, rows, { columns = 1, name = 110, step = 36, describe 
 function pair(row, x, name, step) {
   const thick = Math.min(11, (step - 10) / 2);
   const middle = step / 2;
-  const one = (value, top, kind) => isNumber(value) && [
-    svg("rect", { x: name, y: top, width: Math.max(1, x(value)), height: thick, rx: 1.5, class: `fill ${kind}` }),
-    text(name + x(value) + 7, top + thick - 1, percent(value), `value ${kind}`),
-  ];
+  const one = (value, top, kind) =>
+    isNumber(value) && [
+      svg("rect", { x: name, y: top, width: Math.max(1, x(value)), height: thick, rx: 1.5, class: `fill ${kind}` }),
+      text(name + x(value) + 7, top + thick - 1, percent(value), `value ${kind}`),
+    ];
   return [
-    svg("text", { x: name - 12, y: middle + 4, class: "name", "text-anchor": "end" }, svg("title", {}, row.value), clip(row.value, Math.floor(name / 8.4))),
+    svg(
+      "text",
+      { x: name - 12, y: middle + 4, class: "name", "text-anchor": "end" },
+      svg("title", {}, row.value),
+      clip(row.value, Math.floor(name / 8.4)),
+    ),
     one(row.data, isNumber(row.data) ? middle - thick - 1 : middle, "data"),
     one(row.prototypes, isNumber(row.data) ? middle + 1 : middle - thick / 2, "proto"),
   ];

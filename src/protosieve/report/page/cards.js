@@ -1,8 +1,10 @@
 // The list of cards: how each stands there.
+const TEXT_SHOWN = 420; // characters
+
 function prototypeCard(card, i, tints, heaviest) {
   const id = `card-${i + 1}`;
   const numbers = [
-    isNumber(card.weight) && measure("Weight", steady(card.weight), bar(card.weight / heaviest)),
+    isNumber(card.weight) && measure("Weight", steady(card.weight), bar(Math.abs(card.weight) / heaviest)),
     isNumber(card.share) && measure("Share", percent(card.share), null),
   ];
   return cardBox(id, card, [count(i + 1), "Prototype "], tints, numbers);
@@ -10,25 +12,54 @@ function prototypeCard(card, i, tints, heaviest) {
 
 function missedCard(card, i, tints, largest) {
   const less = card.witness < 0;
-  const numbers = isNumber(card.witness) && measure(less ? "Too many like it" : "Too few like it", number(Math.abs(card.witness), 2), bar(Math.abs(card.witness) / largest, "data"));
+  const numbers =
+    isNumber(card.witness) &&
+    measure(
+      less ? "Too many like it" : "Too few like it",
+      number(Math.abs(card.witness), 2),
+      bar(Math.abs(card.witness) / largest, "data"),
+    );
   return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers]);
 }
 
 function cardBox(id, card, [rank, what], tints, numbers) {
-  const inside = substance(card);
-  const picture = inside && inside.classList.contains("picture");
-  const head = el(
-    "div",
-    { class: "card-head" },
-    el("h3", { id: `${id}-name` }, el("span", { class: "unseen" }, what, rank, " "), card.label === null ? el("span", {}, `Row ${count(card.row)}`) : [dotOf(card.label, tints), words(clip(card.label, 80))]),
-    el("span", { class: "rank", "aria-hidden": "true" }, rank),
+  const name = [
+    el("span", { class: "unseen" }, what, rank, " "),
+    card.label === null ? `Row ${count(card.row)}` : [dotOf(card.label, tints), words(clip(card.label, 80))],
+  ];
+  return el(
+    "li",
+    { class: "card", id, tabindex: -1, "aria-labelledby": `${id}-name` },
+    picture(card),
+    el(
+      "div",
+      { class: "card-head" },
+      el("h3", { id: `${id}-name` }, name),
+      el("span", { class: "rank", "aria-hidden": "true" }, rank),
+    ),
+    card.no_image && el("p", { class: "no-image" }, "No picture: ", words(card.no_image)),
+    wording(card, id),
+    differences(card.differs),
+    el("div", { class: "measures" }, numbers),
+    around(card.around, tints),
+    origin(card, id),
   );
-  const body = [el("div", { class: "measures" }, numbers), around(card.around, tints), origin(card, id)];
-  return el("li", { class: "card", id, tabindex: -1, "aria-labelledby": `${id}-name` }, picture ? [inside, head] : [head, inside], body);
+}
+
+// A long text is cut; the whole of it is a press away.
+function wording(card, id) {
+  const cut = card.text !== null && Array.from(card.text).length > TEXT_SHOWN;
+  return [quote(card, TEXT_SHOWN), cut && folded(`${id}-text`, "The whole text", () => quote(card))];
 }
 
 function measure(name, value, extra) {
-  return el("div", { class: "measure" }, el("span", { class: "small" }, name), el("span", { class: "figure" }, value), extra);
+  return el(
+    "div",
+    { class: "measure" },
+    el("span", { class: "small" }, name),
+    el("span", { class: "figure" }, value),
+    extra,
+  );
 }
 
 // Pictures stand closer than texts, texts closer than tables.

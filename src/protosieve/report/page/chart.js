@@ -41,7 +41,11 @@ function mount(section, ...content) {
 }
 
 function legend(...entries) {
-  return el("span", { class: "legend" }, entries.map(([name, swatch]) => el("span", {}, el("i", { class: `swatch ${swatch}` }), name)));
+  return el(
+    "span",
+    { class: "legend" },
+    entries.map(([name, swatch]) => el("span", {}, el("i", { class: `swatch ${swatch}` }), name)),
+  );
 }
 
 function text(x, y, content, name = "", anchor = "start") {
@@ -54,11 +58,16 @@ function rule(x1, y1, x2, y2, name) {
 
 // Text beside a place, on the side where there is room for it.
 function beside(x, y, content, width, name = "note") {
-  return x + 10 + 7.4 * content.length < width ? text(x + 10, y, content, name) : text(width - 2, y, content, name, "end");
+  return x + 10 + 7.4 * content.length < width
+    ? text(x + 10, y, content, name)
+    : text(width - 2, y, content, name, "end");
 }
 
 function rulesAcross(scale, ticks, left, right, write) {
-  return ticks.map((t) => [rule(left, scale(t), right, scale(t), "grid"), text(left - 8, scale(t) + 4, write(t), "tick", "end")]);
+  return ticks.map((t) => [
+    rule(left, scale(t), right, scale(t), "grid"),
+    text(left - 8, scale(t) + 4, write(t), "tick", "end"),
+  ]);
 }
 
 function ticksBelow(scale, ticks, y, write) {
@@ -69,14 +78,17 @@ function path(points) {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-// Hovering reads the point nearest in x: a line down to it, dots on what is drawn there, its numbers beside the pointer.
+// Hovering reads the point nearest in x: a line down to it, dots on what is drawn there, its numbers.
 function readOut(picture, xs, describe, dots, [top, bottom]) {
   const mark = svg("g", { class: "cross", visibility: "hidden" });
   picture.append(mark);
   picture.addEventListener("pointermove", (event) => {
     const box = picture.getBoundingClientRect();
     const i = nearest(xs, ((event.clientX - box.left) * picture.viewBox.baseVal.width) / box.width);
-    mark.replaceChildren(rule(xs[i], top, xs[i], bottom, "hair"), ...dots(i).map(([y, name]) => svg("circle", { cx: xs[i], cy: y, r: 4, class: name })));
+    mark.replaceChildren(
+      rule(xs[i], top, xs[i], bottom, "hair"),
+      ...dots(i).map(([y, name]) => svg("circle", { cx: xs[i], cy: y, r: 4, class: name })),
+    );
     mark.setAttribute("visibility", "visible");
     showTooltip(describe(i), event.clientX, event.clientY);
   });

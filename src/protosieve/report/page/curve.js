@@ -6,7 +6,7 @@ function curveChart({ count: counts, residual, kept, own, random }) {
   return chart({
     id: "curve",
     name: "What is left, by number of prototypes",
-    label: `What is left falls from ${percent(residual[0])} with ${plural(counts[0], "prototype")} to ${percent(own)} with ${count(kept)}`,
+    label: `What is left falls from ${left(counts[0], residual[0])} to ${left(kept, own)}`,
     head: ["Prototypes", "Residual", "Share left"],
     rows: () => counts.map((k, i) => [count(k), number(residual[i]), percent(residual[i])]),
     paint: (width) => paintCurve(width, points, { kept, own, random, left }),
@@ -14,16 +14,15 @@ function curveChart({ count: counts, residual, kept, own, random }) {
 }
 
 function paintCurve(width, points, { kept, own, random, left }) {
-  const [height, west, east, top, bottom] = [width < 520 ? 280 : 340, 58, width - 14, 14, (width < 520 ? 280 : 340) - 46];
-  const all = [...points.map(([, r]) => r), own, random].filter((r) => r > 0);
-  const [low, high] = extent(all);
+  const height = width < 520 ? 280 : 340;
+  const [west, east, top, bottom] = [58, width - 14, 14, height - 46];
   const x = linear([Math.min(1, points[0][0]), Math.max(kept, points.at(-1)[0])], [west + 6, east - 6]);
-  const y = logarithmic([low / (high / low) ** 0.16 / 1.1, high > 0.3 ? Math.max(1, high) : high * 1.02], [bottom, top]);
+  const y = logarithmic(roomFor([...points.map(([, r]) => r), own, random]), [bottom, top]);
   const picture = canvas(
     width,
     height,
     rulesAcross(y, y.ticks(5), west, east, percent),
-    ticksBelow(x, whole(x.ticks(width / 110)), bottom, count),
+    ticksBelow(x, whole(x.ticks(width / 70)), bottom, count),
     text((west + east) / 2, height - 6, "number of prototypes", "axis", "middle"),
     random > 0 && randomRule(x, y, points, { west, east, width, kept, random }),
     svg("path", { d: path(points.map(([k, r]) => [x(k), y(r)])), class: "line proto" }),
@@ -31,7 +30,11 @@ function paintCurve(width, points, { kept, own, random, left }) {
     own > 0 && text(x(kept) + 6, y(own) + 22, left(kept, own), "note strong", "end"),
   );
   const xs = points.map(([k]) => x(k));
-  const describe = (i) => lines(plural(points[i][0], "prototype"), [["left", percent(points[i][1])], ["carried", percent(1 - points[i][1])]]);
+  const describe = (i) =>
+    lines(plural(points[i][0], "prototype"), [
+      ["left", percent(points[i][1])],
+      ["carried", percent(1 - points[i][1])],
+    ]);
   return readOut(picture, xs, describe, (i) => [[y(points[i][1]), "dot proto"]], [top, bottom]);
 }
 
@@ -45,6 +48,7 @@ function randomRule(x, y, points, { west, east, width, kept, random }) {
     rule(west, level, east, level, "line data dashed"),
     width >= 520 ? text(west + 6, level + 17, name, "note data") : text(east, level - 8, name, "note data", "end"),
     crossing && svg("circle", { cx: x(meets[0]), cy: y(meets[1]), r: 4, class: "ring proto" }),
-    crossing && beside(x(meets[0]), level - 9, `${count(meets[0])} do as well as ${count(kept)} random rows`, width - 14),
+    crossing &&
+      beside(x(meets[0]), level - 9, `${count(meets[0])} do as well as ${count(kept)} random rows`, width - 14),
   ];
 }

@@ -27,7 +27,18 @@ function words(text, attributes) {
 
 // A name beside its value, as a list of such pairs.
 function pairs(name, entries) {
-  return el("dl", { class: name }, entries.map(([term, ...values]) => el("div", {}, el("dt", {}, term), values.map((v) => el("dd", {}, v)))));
+  return el(
+    "dl",
+    { class: name },
+    entries.map(([term, ...values]) =>
+      el(
+        "div",
+        {},
+        el("dt", {}, term),
+        values.map((v) => el("dd", {}, v)),
+      ),
+    ),
+  );
 }
 
 function table(caption, head, rows, plainHead = true) {
@@ -39,8 +50,20 @@ function table(caption, head, rows, plainHead = true) {
       "table",
       {},
       el("caption", {}, caption),
-      el("thead", { class: plainHead ? null : "unseen" }, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))),
+      el(
+        "thead",
+        { class: plainHead ? null : "unseen" },
+        el(
+          "tr",
+          {},
+          head.map((name) => el("th", { scope: "col" }, name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        rows.map((row) => el("tr", {}, row.map(cell))),
+      ),
     ),
   );
 }

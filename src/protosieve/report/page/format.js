@@ -42,12 +42,20 @@ function power(x, digits) {
 function percent(share) {
   if (!isNumber(share)) return NONE;
   const p = 100 * share;
-  if (p > 99 && p < 100) return `${p.toFixed(leftover(100 - p))}${THIN}%`;
+  if (p > 99 && p < 100) return `${nearly(p)}${THIN}%`;
   return `${number(p >= 10 ? Math.round(p) : p, 2)}${THIN}%`;
 }
 
-function leftover(rest) {
-  return Math.min(6, Math.max(1, Math.ceil(-Math.log10(rest))));
+// The headline's per cent: one digit after the point at least.
+function carried(share) {
+  const p = 100 * share;
+  return p > 99 && p < 100 ? nearly(p) : minus(p.toFixed(1));
+}
+
+// Rounded, but never up to 100: something is left.
+function nearly(p) {
+  const digits = Math.min(4, Math.max(1, Math.ceil(-Math.log10(100 - p))));
+  return Math.min(Number(p.toFixed(digits)), 100 - 10 ** -digits).toFixed(digits);
 }
 
 // How many times as large: 5.3, 53, 1,200.
@@ -73,5 +81,10 @@ function minus(text) {
 // By characters as people count them, so that no emoji is cut in half.
 function clip(text, most) {
   const letters = Array.from(String(text));
-  return letters.length <= most ? String(text) : letters.slice(0, most - 1).join("").trimEnd() + "…";
+  return letters.length <= most
+    ? String(text)
+    : letters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd() + "…";
 }

@@ -5,14 +5,21 @@ function keeping(change) {
   const anchor = anchorOf();
   change();
   open.forEach((id) => byId(id) && (byId(id).open = true));
-  if (focused && focused.id && byId(focused.id) !== document.activeElement) byId(focused.id)?.focus({ preventScroll: true });
-  if (anchor && byId(anchor.id)) scrollBy({ top: byId(anchor.id).getBoundingClientRect().top - anchor.top, behavior: "instant" });
+  if (focused && focused.id && byId(focused.id) !== document.activeElement)
+    byId(focused.id)?.focus({ preventScroll: true });
+  if (anchor && byId(anchor.id))
+    scrollBy({ top: byId(anchor.id).getBoundingClientRect().top - anchor.top, behavior: "instant" });
 }
 
 // What the reader looks at: the first card or section that reaches below the top bar.
 function anchorOf() {
   if (scrollY < 80) return null;
-  const seen = [...document.querySelectorAll("main .card, main .canvas, main section:not([hidden])")].map((node) => [node.id, node.getBoundingClientRect()]);
-  const best = seen.find(([id, box]) => id && box.top >= 0 && box.top < innerHeight) || seen.find(([id, box]) => id && box.bottom > 60);
+  const seen = [...document.querySelectorAll("main .card, main .canvas, main section:not([hidden])")].map((node) => [
+    node.id,
+    node.getBoundingClientRect(),
+  ]);
+  const best =
+    seen.find(([id, box]) => id && box.top >= 0 && box.top < innerHeight) ||
+    seen.find(([id, box]) => id && box.bottom > 60);
   return best ? { id: best[0], top: best[1].top } : null;
 }

@@ -56,6 +56,11 @@ function tellState(state, live) {
 
 function running({ pass, phase, phases, rows, share, note }) {
   const step = phases > 1 ? ` (${count(phase)} of ${count(phases)})` : "";
-  const parts = [`Running: ${pass}${step}`, isNumber(rows) && plural(rows, "row"), isNumber(share) && percent(share), note];
+  const parts = [
+    `Running: ${pass}${step}`,
+    isNumber(rows) && plural(rows, "row"),
+    isNumber(share) && percent(share),
+    note,
+  ];
   return parts.filter(Boolean).join(", ");
 }

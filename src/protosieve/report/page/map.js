@@ -3,7 +3,9 @@ const STRETCH = 1.4; // how much longer a unit may be on one axis than on the ot
 
 function mapChart(story, tints) {
   const { axes, points, labels } = story.map;
-  const markers = story.cards.map((card, i) => ({ card, i })).filter(({ card }) => card.at && card.at.every(isNumber));
+  const markers = story.cards
+    .map((card, i) => ({ card, i }))
+    .filter(({ card }) => card.at && card.at.every(isNumber));
   const label = `Map of ${plural(points.length, "row")} and ${plural(markers.length, "prototype")}`;
   return chart({
     id: "map-chart",
@@ -11,7 +13,13 @@ function mapChart(story, tints) {
     key: tints.names.length ? colourKey(tints) : null,
     label,
     head: ["Prototype", "Label", "Weight", axes[0], axes[1]],
-    rows: () => markers.map(({ card, i }) => [count(i + 1), words(card.label ?? NONE), steady(card.weight), ...card.at.map((v) => number(v))]),
+    rows: () =>
+      markers.map(({ card, i }) => [
+        count(i + 1),
+        words(card.label ?? NONE),
+        steady(card.weight),
+        ...card.at.map((v) => number(v)),
+      ]),
     paint: (width) => paintMap(width, { axes, points, labels, markers, tints }),
   });
 }
@@ -26,11 +34,26 @@ function paintMap(width, { axes, points, labels, markers, tints }) {
     height + (width < 520 ? 17 : 0),
     svg("rect", { x: 0.5, y: 0.5, width: width - 1, height: height - 24, rx: 6, class: "ground" }),
     axisNames(axes, width, height),
-    svg("g", { class: "dots" }, dotPaths(points, x, y, ([, , k]) => tints.of(labels[k]))),
+    svg(
+      "g",
+      { class: "dots" },
+      dotPaths(points, x, y, ([, , k]) => tints.of(labels[k])),
+    ),
     svg("g", { class: "own" }),
-    svg("g", { class: "markers" }, spots.map((spot) => marker(spot, tints))),
+    svg(
+      "g",
+      { class: "markers" },
+      spots.map((spot) => marker(spot, tints)),
+    ),
   );
-  return walkable(picture, spots, (i) => dotPaths(points.filter((p) => p[3] === i), x, y, ([, , k]) => tints.of(labels[k])));
+  return walkable(picture, spots, (i) =>
+    dotPaths(
+      points.filter((p) => p[3] === i),
+      x,
+      y,
+      ([, , k]) => tints.of(labels[k]),
+    ),
+  );
 }
 
 // Side by side below the field, or one under the other where it is narrow.
@@ -38,17 +61,32 @@ function axisNames([across, up], width, height) {
   const narrow = width < 520;
   const most = Math.floor(width / (narrow ? 8 : 16));
   const second = narrow ? [2, height + 11, "start"] : [width - 2, height - 6, "end"];
-  return [text(2, height - 6, `→ ${clip(across, most)}`, "axis"), text(second[0], second[1], `↑ ${clip(up, most)}`, "axis", second[2])];
+  return [
+    text(2, height - 6, `→ ${clip(across, most)}`, "axis"),
+    text(second[0], second[1], `↑ ${clip(up, most)}`, "axis", second[2]),
+  ];
 }
 
 // One unit is about as long across as up, unless one axis would be a thread.
 function axesOf(points, markers, { west, east, top, bottom }) {
   const at = [...points, ...markers.map(({ card }) => card.at)];
-  const [xs, ys] = [extent(at.map((p) => p[0]), 0.04), extent(at.map((p) => p[1]), 0.04)];
+  const [xs, ys] = [
+    extent(
+      at.map((p) => p[0]),
+      0.04,
+    ),
+    extent(
+      at.map((p) => p[1]),
+      0.04,
+    ),
+  ];
   const [spanX, spanY] = [(xs[1] - xs[0]) / (east - west), (ys[1] - ys[0]) / (bottom - top)];
   const alike = Math.max(spanX, spanY) < 2.5 * Math.min(spanX, spanY);
   const unit = Math.max(spanX, spanY) / STRETCH;
-  return [linear(widened(xs, alike ? unit * (east - west) : 0), [west, east]), linear(widened(ys, alike ? unit * (bottom - top) : 0), [bottom, top])];
+  return [
+    linear(widened(xs, alike ? unit * (east - west) : 0), [west, east]),
+    linear(widened(ys, alike ? unit * (bottom - top) : 0), [bottom, top]),
+  ];
 }
 
 function widened([low, high], span) {
@@ -68,10 +106,16 @@ function dotPaths(points, x, y, kind) {
 
 // Large ones first, so that small ones lie on top.
 function markerSpots(markers, x, y, width) {
-  const heaviest = Math.max(...markers.map(({ card }) => card.weight || 0), 1e-300);
+  const heaviest = Math.max(...markers.map(({ card }) => Math.abs(card.weight || 0)), 1e-300);
   const largest = (width < 520 ? 4 : 6) + (width < 520 ? 30 : 42) / Math.sqrt(markers.length || 1);
-  const radius = (weight) => Math.max(2.5, Math.min(24, largest) * Math.sqrt(Math.max(0, weight || 0) / heaviest));
-  const spots = markers.map(({ card, i }) => ({ card, i, x: x(card.at[0]), y: y(card.at[1]), r: radius(card.weight) }));
+  const radius = (weight) => Math.max(2.5, Math.min(24, largest) * Math.sqrt(Math.abs(weight || 0) / heaviest));
+  const spots = markers.map(({ card, i }) => ({
+    card,
+    i,
+    x: x(card.at[0]),
+    y: y(card.at[1]),
+    r: radius(card.weight),
+  }));
   return spots.sort((a, b) => b.r - a.r);
 }
 
@@ -83,6 +127,11 @@ function marker({ card, i, x, y, r }, tints) {
     "g",
     { class: `marker ${kind}`, "data-card": i, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` },
     svg("circle", { r: r.toFixed(1) }),
-    short && svg("text", { y: (inside * 0.36).toFixed(1), "font-size": inside.toFixed(1), class: "inside", "text-anchor": "middle" }, card.label),
+    short &&
+      svg(
+        "text",
+        { y: (inside * 0.36).toFixed(1), "font-size": inside.toFixed(1), class: "inside", "text-anchor": "middle" },
+        card.label,
+      ),
   );
 }

@@ -19,14 +19,35 @@ function qualityPart({ quality }) {
   if (!curve && !why && !figures.length) return null;
   return [
     title("quality", "How good it is", curve && curve.sentence),
-    curve && curve.count.length ? curveChart(curve) : why && el("p", { class: "aside" }, words(why)),
-    el("dl", { class: "figures" }, figures.map(({ name, value, help }) => el("div", {}, el("dt", {}, name), el("dd", { class: "figure" }, words(value)), help && el("dd", { class: "help" }, words(help))))),
+    curve && curve.count.length ? curveChart(curve) : why && el("p", { class: "lead" }, words(why)),
+    el(
+      "dl",
+      { class: "figures" },
+      figures.map(({ name, value, help }) =>
+        el(
+          "div",
+          {},
+          el("dt", {}, name),
+          el("dd", { class: "figure" }, words(value)),
+          help && el("dd", { class: "help" }, words(help)),
+        ),
+      ),
+    ),
   ];
 }
 
 function mapPart(story, tints) {
+  if (!story.map.points.length && !story.cards.some((card) => card.at)) return null;
   const name = "Map of the prototypes. Arrow keys go from one to the next, Enter leads to its card, Escape closes.";
-  const keys = { tabindex: 0, role: "application", id: "map-keys", "aria-label": name, keydown: mapKeys, blur: () => leave(view.map), focus: enterMap };
+  const keys = {
+    tabindex: 0,
+    role: "application",
+    id: "map-keys",
+    "aria-label": name,
+    keydown: mapKeys,
+    blur: () => leave(view.map),
+    focus: enterMap,
+  };
   const figure = mapChart(story, tints);
   const holder = figure.querySelector(".canvas");
   const keyboard = el("div", keys);
@@ -52,7 +73,11 @@ function criticismsPart({ criticisms }, tints) {
   const largest = Math.max(...cards.map((card) => Math.abs(card.witness || 0)), 1e-300);
   return [
     title("criticisms", "What they miss", sentence),
-    el("ol", { class: `cards ${kindOf(cards)}` }, cards.map((card, i) => missedCard(card, i, tints, largest))),
+    el(
+      "ol",
+      { class: `cards ${kindOf(cards)}` },
+      cards.map((card, i) => missedCard(card, i, tints, largest)),
+    ),
   ];
 }
 
@@ -76,5 +101,9 @@ function blank(section) {
 
 function showNav() {
   const link = (name) => el("a", { href: `#${name}`, id: `to-${name}` }, SECTIONS[name][0]);
-  byId("nav").replaceChildren(...Object.keys(SECTIONS).filter((name) => !byId(name).hidden).map(link));
+  byId("nav").replaceChildren(
+    ...Object.keys(SECTIONS)
+      .filter((name) => !byId(name).hidden)
+      .map(link),
+  );
 }

@@ -1,4 +1,5 @@
 // The story is shown, whole or what of it has changed.
+const LIVE = document.documentElement.dataset.mode === "live";
 const before = {};
 
 function show(story) {
@@ -12,7 +13,8 @@ function show(story) {
     showNav();
   });
   tellState(story.state, document.documentElement.dataset.mode === "live");
-  byId("foot").textContent = `Made by protosieve ${story.version}. This file is whole: it loads nothing and sends nothing.`;
+  byId("foot").textContent =
+    `Made by protosieve ${story.version}. This file is whole: it loads nothing and sends nothing.`;
 }
 
 function showAddressed() {
@@ -29,7 +31,7 @@ function start() {
   show(story);
   showAddressed();
   addEventListener("hashchange", showAddressed);
-  if (document.documentElement.dataset.mode === "live") follow(show);
+  if (LIVE) follow(show);
 }
 
 start();

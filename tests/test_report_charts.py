@@ -1,0 +1,150 @@
+"""The report's charts in a real browser: numbers as they are written, read-outs, tables, and stories at the edge."""
+
+import re
+from importlib import resources
+
+import pytest
+
+import stories
+from protosieve.report import render
+from story_parts import card, label, number, quality
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+STORY = stories.digits()
+
+
+@pytest.fixture
+def opened(visit, tmp_path):
+    """Opens a story's page; its window says what went wrong."""
+
+    def one(story):
+        file = tmp_path / "page.html"
+        file.write_bytes(render(story))
+        window = visit()
+        return window.open(file), window
+
+    return one
+
+
+WRITTEN = {
+    "percent(0.99691)": "99.7 %",
+    "percent(0.99996)": "99.996 %",
+    "percent(1 - 1e-12)": "99.9999 %",
+    "percent(0.9999499)": "99.995 %",
+    "percent(1)": "100 %",
+    "carried(0.9592)": "95.9",
+    "carried(0.9999969)": "99.9997",
+    "percent(0.123)": "12 %",
+    "percent(0.0164)": "1.6 %",
+    "percent(0.0031)": "0.31 %",
+    "percent(0)": "0 %",
+    "percent(null)": "\u2013",
+    "number(1234567)": "1,234,567",
+    "number(-0.5)": "\u22120.5",
+    "number(3.14159)": "3.14",
+    "number(0.000012)": "1.2 \u00d7 10⁻⁵",
+    "number(1e12)": "10¹²",
+    "number(NaN)": "\u2013",
+    "steady(0.045)": "0.0450",
+    "count(1797)": "1,797",
+    "bytes(41234)": "41.2 kB",
+    "bytes(999)": "999 bytes",
+    "signed(-2.34)": "\u22122.3",
+    "plural(1, 'row')": "1 row",
+    "plural(2, 'row')": "2 rows",
+    "clip('👩👩👩', 2)": "👩…",
+}
+
+
+def test_numbers_are_written_for_people(visit):
+    rules = (resources.files("protosieve.report") / "page" / "format.js").read_text(encoding="utf-8")
+    said = visit().page.evaluate(f"() => {{ {rules}; return [{', '.join(WRITTEN)}] }}")
+    assert [text.replace("\u202f", " ") for text in said] == list(WRITTEN.values())
+
+
+def only(story):
+    """One prototype, one row, one look: no distance between the least and the largest of anything."""
+    same = [number("flat", [7, 7], [7, 7], 0.0), number("huge", [-1e30, 1e30], [0, 1e-30], 1.0)]
+    return {
+        **story,
+        "cards": [card(0, 1.0, label="a", share=1.0, at=[3, 3], around=[["a", 1.0]])],
+        "quality": {
+            **quality(2, 0.3, 0.3),
+            "curve": {**quality(2, 0.3, 0.3)["curve"], "count": [1], "residual": [0.3]},
+        },
+        "map": {**story["map"], "points": [[3, 3, -1, 0]], "labels": []},
+        "coverage": {
+            "sentence": "",
+            "shares": [1.0],
+            "labels": {"name": "", "values": [label("a", None, 1, 1.0, None)], "more": 0},
+            "features": {"sentence": "", "total": 2, "items": same},
+        },
+        "stream": {"rows": [5], "residual": [0.3], "accepted": [0], "exchanged": [0], "sentence": ""},
+    }
+
+
+def nothing(story):
+    """Nothing left, no weight, no share, and a stream that does not know its counts at first."""
+    return {
+        **story,
+        "cards": [card(k, 0.0, at=None) for k in range(3)],
+        "criticisms": {"sentence": "None.", "cards": []},
+        "quality": {
+            **quality(3, 0.1, None),
+            "curve": {**quality(3, 0.1, None)["curve"], "residual": [0, 0, 0], "own": 0},
+        },
+        "map": {**story["map"], "points": []},
+        "coverage": {
+            "sentence": "",
+            "shares": [0.0, 0.0, 0.0],
+            "labels": {"name": "", "values": [], "more": 0},
+            "features": {"sentence": "", "total": 0, "items": []},
+        },
+        "stream": {"rows": [1, 2], "residual": [None, 0], "accepted": [None, 2], "exchanged": None, "sentence": ""},
+    }
+
+
+NO_NUMBERS = """all => all.flatMap((node) => [...node.attributes].map((a) => a.value))
+    .filter((value) => /NaN|Infinity|undefined/.test(value))"""
+
+
+@pytest.mark.parametrize("edge", [only, nothing, dict])
+def test_no_story_draws_what_is_no_number(opened, edge):
+    page, window = opened(edge(STORY))
+    assert page.eval_on_selector_all(".canvas *", NO_NUMBERS) == []
+    page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
+    assert not re.search("NaN|undefined|null|Infinity", page.locator("main").inner_text())
+    assert window.said == []
+
+
+def test_the_curve_says_how_many_do_as_well_as_random_rows(opened):
+    curve = STORY["quality"]["curve"]
+    enough = next(k for k, left in zip(curve["count"], curve["residual"], strict=True) if left <= curve["random"])
+    assert f"{enough} do as well as 20 random rows" in opened(STORY)[0].locator("#curve").text_content()
+
+
+def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened):
+    page, _ = opened(STORY)
+    assert page.locator(".feature").count() == 12
+    page.click("#all-features")
+    assert page.locator(".feature").count() == 32
+    assert page.evaluate("document.activeElement.id") == "all-features"
+
+
+def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened):
+    page, _ = opened(STORY)
+    assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
+    page.locator("#curve-table summary").click()
+    assert page.locator("#curve-table tbody tr").count() == len(STORY["quality"]["curve"]["count"])
+    page.locator("#stream-chart-table summary").click()
+    heads = page.locator("#stream-chart-table thead th").all_inner_texts()
+    assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
+
+
+@pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
+def test_hovering_a_chart_reads_numbers_out(opened, chart):
+    page, _ = opened(STORY)
+    page.locator(chart).scroll_into_view_if_needed()
+    page.locator(chart).hover(position={"x": 150, "y": 20})
+    assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())
