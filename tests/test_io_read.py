@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import io_files
 from io_files import TABLE_FORMATS, encoded, read, rows_of, sample
 from protosieve.errors import InputError
-from protosieve.io import BadRows, find_sources
+from protosieve.io import BadRows, _places, find_sources
+from protosieve.io._records import Records
 
 
 def as_text(rows):
@@ -326,3 +327,37 @@ def test_an_archive_of_an_older_zip_tool_is_read(tmp_path):
             np.save(sink, array)
             archive.writestr(f"{name}.npy", sink.getvalue())
     assert read(tmp_path / "rows.npz")[1][1] == {"b": 1, "a": [0.0, 1.0, 0.0]}
+
+
+class Slow(io.RawIOBase):
+    """Bytes that come a few at a time, as of a pipe."""
+
+    def __init__(self, parts):
+        self._parts = list(parts)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        part = self._parts.pop(0) if self._parts else b""
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_rows_of_a_slow_pipe_are_handed_on_before_there_are_many(monkeypatch):
+    monkeypatch.setattr(_places, "_WAIT", 0.0)
+    text = b'1,"a\nb"\n2,c\n3,"d ""e"" f"\n4,g\n'
+    for cut in range(1, 12):  # also in the midst of rows and of quotes
+        parts = [text[i : i + cut] for i in range(0, len(text), cut)]
+        batches = [table for _, table in Records(io.BufferedReader(Slow(parts)), ["n", "s"], ",").batches()]
+        assert pa.concat_tables(batches).to_pydict() == {"n": list("1234"), "s": ["a\nb", "c", 'd "e" f', "g"]}
+        assert len(batches) > 1
+
+
+def test_what_arrives_is_all_that_is_asked_for_or_all_there_is_so_far(monkeypatch):
+    parts = [b"ab", b"cd", b"ef"]
+    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"abcdef"
+    assert _places.arriving(io.BufferedReader(Slow(parts)), 3) == b"abc"
+    assert _places.arriving(io.BufferedReader(Slow([])), 3) == b""
+    monkeypatch.setattr(_places, "_WAIT", 0.0)
+    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"ab"

@@ -5,6 +5,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
+from itertools import islice
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -17,8 +20,6 @@ import protosieve
 from protosieve.errors import OutputError, ParameterError
 from protosieve.pipeline import _watch
 from protosieve.pipeline._watch import Onlookers, report_place
-
-ROWS = 16384  # to a block of few columns
 
 
 @pytest.fixture
@@ -34,6 +35,13 @@ def _story(page):
     return json.loads(found[1])
 
 
+def _lines():
+    yield "x,y\n"
+    rng = np.random.default_rng(0)
+    while True:
+        yield "{:.5f},{:.5f}\n".format(*rng.normal(size=2))
+
+
 class Watched:
     """``protosieve select - --watch`` as a process of its own: rows go in, its page is looked at."""
 
@@ -43,16 +51,36 @@ class Watched:
         self.process = subprocess.Popen(command, cwd=folder, text=True, **pipes)
         line = self.process.stderr.readline()
         self.address = re.fullmatch(r"Watch it at (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n", line)[1]
-        self.version = 0
-        self.write("x,y\n")
+        self.version, self.rows = 0, -1  # the first line is none
+        self._enough = threading.Event()
+        self._feeding = threading.Thread(target=self._feed)
 
-    def write(self, text):
-        self.process.stdin.write(text)
-        self.process.stdin.flush()
+    def begin(self):
+        """Rows, a few at a time, until `end`."""
+        self._feeding.start()
 
-    def feed(self, rows, seed):
-        values = np.random.default_rng(seed).normal(size=(rows, 2)).round(4).tolist()
-        self.write("".join(f"{x},{y}\n" for x, y in values))
+    def end(self):
+        self._enough.set()
+        self._feeding.join()
+        self.process.stdin.close()
+
+    def close(self):
+        """Whatever became of it."""
+        self._enough.set()
+        if self._feeding.is_alive():
+            self._feeding.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with suppress(BrokenPipeError):
+                pipe.close()
+        self.process.wait()
+
+    def _feed(self):
+        lines = _lines()
+        with suppress(BrokenPipeError):
+            while not self._enough.wait(0.01):
+                self.process.stdin.write("".join(islice(lines, 250)))
+                self.process.stdin.flush()
+                self.rows += 250
 
     def until(self, wanted):
         """Stories as they come, until one is as wanted."""
@@ -77,7 +105,7 @@ def watched(tmp_path):
     yield begin
     for one in begun:
         one.process.kill()
-        one.process.communicate()
+        one.close()
 
 
 def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
@@ -86,19 +114,18 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
         assert b'id="story"' in answer.read()
     early = run.until(lambda story: True)
     assert early["state"]["note"] == "Waiting for the first rows."
-    run.feed(2 * ROWS + 10, 0)
+    run.begin()
     begun = run.until(lambda story: story["state"]["pass"] == "select")
     assert "10,000 rows settle" in begun["state"]["note"]
     first = run.until(lambda story: story["cards"])
-    assert first["state"]["rows"] % ROWS == 0
+    assert first["state"]["rows"] % 512 == 0
     assert not first["state"]["done"]
     assert len(first["cards"]) == 6
-    run.feed(3 * ROWS, 1)
     later = run.until(lambda story: story["state"]["rows"] > first["state"]["rows"])
     assert later["map"]["points"] != first["map"]["points"]
-    run.process.stdin.close()
+    run.end()
     last = run.until(lambda story: story["state"]["done"])
-    assert last["state"]["rows"] == 5 * ROWS + 10
+    assert last["state"]["rows"] == run.rows
     assert "chosen.html" in last["state"]["note"]
     run.process.wait(60)
     with pytest.raises(URLError):
@@ -107,17 +134,22 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     assert kept["state"] is None
     assert kept["cards"] == last["cards"]
     assert "The report is in chosen.html." in run.process.stdout.read()
+    (tmp_path / "same.csv").write_text("".join(islice(_lines(), run.rows + 1)))
+    command = [sys.executable, "-m", "protosieve", "select", "-", "-m", "6", "--format", "csv", "-o", "at-once.csv"]
+    with (tmp_path / "same.csv").open() as rows:
+        subprocess.run(command, cwd=tmp_path, stdin=rows, stdout=subprocess.DEVNULL, check=True)
+    assert (tmp_path / "at-once.csv").read_bytes() == (tmp_path / "chosen.csv").read_bytes()
 
 
 def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
     run = watched("--report", "so-far.html")
-    run.feed(2 * ROWS + 5, 0)
+    run.begin()
     run.until(lambda story: story["cards"])
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
     assert "the prototypes of the rows so far are shown in so-far.html" in run.process.stderr.read()
     kept = _story(tmp_path / "so-far.html")
-    assert kept["state"]["stopped"].startswith("stopped at row 32,768 of pass 1 of 1")
+    assert kept["state"]["stopped"].startswith("stopped at row ")
     assert len(kept["cards"]) == 6
 
 

@@ -10,7 +10,7 @@ from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FileSource
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
 from protosieve.io._header import header_names
-from protosieve.io._places import Place, unpacked
+from protosieve.io._places import Place, first_lines, unpacked
 from protosieve.io._records import Records
 
 __all__ = ["DelimitedSource"]
@@ -34,8 +34,7 @@ class DelimitedSource(FileSource):
     def _head(self) -> pa.Schema:
         with unpacked(self.place, head=True) as opened:
             names = header_names(opened.file, self.separator, self.name)
-            data = opened.file.read(HEAD_BYTES)
-            data += opened.file.readline(HEAD_BYTES)  # the line that was cut
+            data = first_lines(opened.file, HEAD_ROWS, HEAD_BYTES, 2 * HEAD_BYTES)
             whole = not opened.file.read(1)
         cells = self._first_rows(data, names, whole)
         return pa.schema([(name, guessed(cells[name])) for name in names])

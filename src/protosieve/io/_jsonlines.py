@@ -11,7 +11,7 @@ from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FileSource
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._objects import as_read, table_of
-from protosieve.io._places import unpacked
+from protosieve.io._places import arriving, first_lines, unpacked
 
 __all__ = ["JsonLinesSource"]
 
@@ -33,7 +33,7 @@ class JsonLinesSource(FileSource):
 
     def _head(self) -> pa.Schema:
         with unpacked(self.place, head=True) as opened:
-            lines = next(_blocks(opened.file, HEAD_BYTES), [])[:HEAD_ROWS]
+            lines = _lines(first_lines(opened.file, HEAD_ROWS, HEAD_BYTES, _LONGEST).removeprefix(_BOM))
         if lines and lines[0].startswith(b"["):
             raise InputError(
                 f"{self.name}: begins with '[': one JSON array is not JSON lines; "
@@ -76,12 +76,16 @@ def _meaning(column: pa.ChunkedArray) -> pa.DataType:
 
 def _blocks(stream: BinaryIO, size: int) -> Iterator[list[bytes]]:
     """Lines that are not blank, about ``size`` bytes of them at a time."""
-    data = stream.read(size).removeprefix(_BOM)
+    data = arriving(stream, size).removeprefix(_BOM)
     while data:
-        data += stream.readline(_LONGEST)
-        if len(data) > _LONGEST and not data.endswith(b"\n"):
-            raise ValueError(f"a line is longer than {_LONGEST >> 20} MB")
-        lines = [line for line in map(bytes.strip, data.split(b"\n")) if line]
+        data += b"" if data.endswith(b"\n") else stream.readline(_LONGEST)
+        lines = _lines(data)
         if lines:
             yield lines
-        data = stream.read(size)
+        data = arriving(stream, size)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    if len(data) >= _LONGEST and not data.endswith(b"\n"):
+        raise ValueError(f"a line is longer than {_LONGEST >> 20} MB")
+    return [line for line in map(bytes.strip, data.split(b"\n")) if line]

@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import math
 import os
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +13,22 @@ from typing import Any, BinaryIO, cast, final
 
 from protosieve.errors import InputError
 
-__all__ = ["GZIP", "LocalFile", "Opened", "Pipe", "Place", "RemoteFile", "standard_input", "unpacked"]
+__all__ = [
+    "GZIP",
+    "LocalFile",
+    "Opened",
+    "Pipe",
+    "Place",
+    "RemoteFile",
+    "arriving",
+    "first_lines",
+    "standard_input",
+    "unpacked",
+]
 
 GZIP = b"\x1f\x8b"
 _BUFFER = 1 << 18
+_WAIT = 0.5  # seconds
 
 
 class _Counted(io.RawIOBase):
@@ -83,6 +97,35 @@ def _opened(file: Any, own: bool = True) -> Opened:
 def unpacked(place: "Place", head: bool = False) -> Opened:
     """The place's bytes from the start, unpacked; with ``head`` only to look at the first of them."""
     return (place.peek() if head else place.open()).unpacked()
+
+
+def arriving(stream: Any, size: int) -> bytes:
+    """At most ``size`` bytes; of a slow pipe what comes within half a second of the first, at the end none."""
+    found, late = bytearray(), math.inf
+    while len(found) < size and time.monotonic() < late:
+        part = stream.read1(size - len(found))
+        if not part:
+            break
+        late = min(late, time.monotonic() + _WAIT)
+        found += part
+    return bytes(found)
+
+
+def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
+    r"""So many lines, or those that begin within ``size`` bytes; the last is cut where it is longer than ``longest``.
+
+    It is the same of a slow pipe and of a file.
+
+    >>> first_lines(io.BytesIO(b"one\ntwo\nthree\nfour"), 10, 5, 100)
+    b'one\ntwo\n'
+    """
+    found = bytearray()
+    for _ in range(lines):
+        line = stream.readline(longest)
+        found += line
+        if not line or len(found) >= size:
+            break
+    return bytes(found)
 
 
 class Place(ABC):

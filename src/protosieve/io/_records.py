@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from protosieve.io._places import arriving
+
 __all__ = ["NULLS", "Records"]
 
 NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
@@ -119,15 +121,18 @@ class _Watched:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8")("protosieve.mark")
         self._ready = b""
+        self._quoted = False  # whether a quote is open at the end of what has been read
         self.last = b""
         self.marked = False
 
     def read(self, size: int) -> bytes:
+        """As much; less at the end, and of a slow pipe, whose rows are whole then: pyarrow joins no three parts."""
         while len(self._ready) < size:
-            data: bytes = self._stream.read(size)
+            data = arriving(self._stream, size)
             self.last = data[-1024:].rstrip()[-1:] or self.last
+            self._quoted ^= bool(data.count(b'"') % 2)
             self._ready += self._valid(data)
-            if not data:
+            if not data or (len(data) < size and data.endswith(b"\n") and not self._quoted):
                 break
         out, self._ready = self._ready[:size], self._ready[size:]
         return out

@@ -1,6 +1,7 @@
 """Rows of many files as blocks of one size, however they are cut into files and pieces."""
 
 import math
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ __all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_blocks", 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 25  # bytes of a block's tables
 _PATIENCE = 2.0
+_LATE = 1.0  # seconds rows of a pipe wait for a full block
 FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
 _SHOWN = 5  # rows left out that are told of one by one
 
@@ -90,18 +92,23 @@ def read_blocks(
 ) -> Generator[Block, None, None]:
     """All rows from ``start`` on. ``grow`` says whether categories still may, ``convert`` what becomes of the numbers.
 
-    With all ``columns`` rows may be heavy, and a block is cut short where they are. The last block has the rows that
-    are left, perhaps none. Memory is that of a block and of a few pieces.
+    With all ``columns`` rows may be heavy, and a block is cut short where they are; so it is where a pipe is slow, once
+    categories grow no more. The last block has the rows that are left, perhaps none. Memory is that of a block and of a
+    few pieces.
     """
-    waiting = _Waiting(start, convert)
+    waiting, flows, cut = _Waiting(start, convert), any(source.size is None for source in sources), time.monotonic()
     with closing(ahead(_read(sources, columns, start, skip), patience=patience(sources))) as parts:
         for part in parts:
             waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
             while waiting.rows >= size:
                 yield waiting.take(size)
-            if columns is None and waiting.weight >= _HEAVIEST and waiting.rows >= FEWEST:
+                cut = time.monotonic()
+            is_heavy = columns is None and waiting.weight >= _HEAVIEST
+            is_late = flows and not grow() and time.monotonic() - cut >= _LATE
+            if waiting.rows >= FEWEST and (is_heavy or is_late):
                 yield waiting.take(waiting.rows // FEWEST * FEWEST)
+                cut = time.monotonic()
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
 
