@@ -475,3 +475,15 @@ def best_subset(f, n, m):
     """The best set of m of n elements and its value, by looking at all of them."""
     best = max(combinations(range(n), m), key=f)
     return best, f(best)
+
+
+def splitmix64(seed, number):
+    """The hash of a row number, with Python's own whole numbers."""
+    golden, mask = 0x9E3779B97F4A7C15, 2**64 - 1
+
+    def mixed(x):
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask
+        x = (x ^ x >> 27) * 0x94D049BB133111EB & mask
+        return x ^ x >> 31
+
+    return mixed(mixed(seed + golden & mask) + number * golden & mask)

@@ -39,10 +39,11 @@ def test_the_options_of_compare_are_those_of_select():
     assert set(_NOT_OF_SURVEY) < set(parameters(_app.compare))
 
 
-def test_an_option_is_called_like_its_argument_but_for_two():
+def test_an_option_is_called_like_its_argument_but_for_three():
     assert flags("n_prototypes") == ["-m"]
     assert flags("random_state") == ["--seed"]
-    for name in set(parameters(_app.select)) - {"inputs", "n_prototypes", "random_state"}:
+    assert flags("coordinates") == ["--map"]
+    for name in set(parameters(_app.select)) - {"inputs", "n_prototypes", "random_state", "coordinates"}:
         assert flags(name)[0] == f"--{name.replace('_', '-')}"
 
 
@@ -86,6 +87,8 @@ def test_tab_completes_the_last_of_several_methods():
         (["-m", "5", "--target", "a,b.csv", "--target", "c.csv"], "target", ["a,b.csv", "c.csv"]),
         (["-m", "5"], "features", None),
         (["-m", "5"], "every", 1_000_000),
+        (["-m", "5", "--map", '"x, in m",y'], "coordinates", ["x, in m", "y"]),
+        (["-m", "5"], "coordinates", None),
     ],
 )
 def test_a_word_becomes_a_value(monkeypatch, words, name, value):

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 import protosieve
-from protosieve import ProtoBasic, ProtoStream, SieveStreaming, Streak
+from protosieve import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian
 from protosieve.means import ReservoirMean
 
@@ -83,7 +83,40 @@ def test_the_trace_follows_the_objective_in_fixed_memory(selector):
 
 
 def test_protobasic_traces_the_end_only(X):
-    assert ProtoBasic(5).fit(X).result_.trace.rows_seen.tolist() == [300]
+    trace = ProtoBasic(5).fit(X).result_.trace
+    assert trace.rows_seen.tolist() == [300]
+    assert trace.accepted is None
+    assert trace.exchanged is None
+
+
+def test_the_trace_counts_the_rows_that_joined_and_those_that_gave_way():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    fed, joined, left, before = ProtoSwap(6, kernel=Gaussian(1.0), block_size=4), 0, 0, set()
+    for part in np.array_split(rows, 100):
+        fed.partial_fit(part)
+        members = fed._stream.progress.members
+        now = set(members.indices[members.exchange.slots].tolist())
+        joined, left, before = joined + len(now - before), left + len(before - now), now
+    trace = fed.result_.trace
+    assert len(trace.accepted) == len(trace.exchanged) == len(trace) == 100
+    assert (np.diff(trace.accepted) >= 0).all()
+    assert (np.diff(trace.exchanged) >= 0).all()
+    assert trace.accepted[-1] >= joined  # a row may come and go within a block
+    assert trace.accepted[-1] - trace.exchanged[-1] == joined - left == len(before)
+
+
+@pytest.mark.parametrize("selector", [ProtoStream, SieveStreaming, Streak])
+def test_rows_that_some_set_took_are_counted_once(selector):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    fed, ever = selector(5, kernel=Gaussian(1.0), block_size=1), set()
+    for row in rows:
+        fed.partial_fit(row[None], target=None if ever else rows)
+        ever |= set(fed.held_indices_.tolist())
+    trace = fed.result_.trace
+    assert trace.exchanged is None
+    assert len(trace.accepted) == len(trace)
+    assert len(ever) <= trace.accepted[-1] <= 300
+    assert (np.diff(trace.accepted) >= 0).all()
 
 
 def test_long_work_says_how_far_it_is(selector, X, capsys, monkeypatch):

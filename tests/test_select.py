@@ -271,6 +271,51 @@ def test_the_command_says_all_that_the_command_line_can(tmp_path):
     assert arguments({"id": given})["id"] == ["name", 'a,"b']
 
 
+def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
+    table = frame(numbers(300))
+    table["photo"] = [b"not a number"] * 300
+    path = write(table, tmp_path / "t.parquet")
+    shown = {"image_shape": (2, 2), "image": "photo", "text": "colour", "coordinates": ["c0", "c1"]}
+    found = select(path, 5, **COLUMNS, **shown)
+    plain = select(path, 5, **COLUMNS, exclude=["colour", "c0", "c1", "photo"])
+    assert_same(found, plain)
+    assert list(found.feature_names) == ["c2", "c3"]
+    assert set(found.table.column_names) == set(plain.table.column_names)
+    parameters = found.provenance["parameters"]
+    assert {name: parameters[name] for name in shown} == {**shown, "image_shape": "2x2"}
+    assert "c0" in select(path, 5, features=["c0", "c2"], coordinates=["c0", "c1"]).feature_names
+
+
+def test_the_command_names_the_columns_to_be_shown(tmp_path):
+    path = write(frame(numbers(100)).rename(columns={"c0": "x, in m"}), tmp_path / "t.csv")
+    found = select(path, 5, text="name", coordinates=("x, in m", "c1"), image_shape="3x4x3", image="colour")
+    words = shlex.split(found.provenance["command"])
+    assert words[words.index("--text") + 1] == "name"
+    assert words[words.index("--image") + 1] == "colour"
+    assert words[words.index("--image-shape") + 1] == "3x4x3"
+    assert arguments({"coordinates": words[words.index("--map") + 1]})["coordinates"] == ["x, in m", "c1"]
+
+
+def test_what_is_to_be_shown_is_checked(tmp_path):
+    path = write(frame(numbers(100)), tmp_path / "t.csv")
+    for name in ("image", "text"):
+        with pytest.raises(ParameterError, match=rf"{name} must be the name of one column, got \['kind'\]"):
+            select(path, 5, **{name: ["kind"]})
+        with pytest.raises(InputError, match=rf"{name}: there is no column 'colur'; did you mean 'colour'\?"):
+            select(path, 5, **{name: "colur"})
+    with pytest.raises(
+        ParameterError, match=r"coordinates must be the names of two columns, such as X,Y; got \['c0'\]"
+    ):
+        select(path, 5, coordinates="c0")
+    with pytest.raises(InputError, match="coordinates: there is no column 'c9'"):
+        select(path, 5, coordinates=["c0", "c9"])
+    for shape in ("28", "0x5", "28x28x2", "a x b", (28,), (3, 4.5), (1, 2, 3, 4), 28, "28x28x3x"):
+        with pytest.raises(
+            ParameterError, match=r"image_shape must be height and width of an image, such as 28x28, or"
+        ):
+            select(path, 5, image_shape=shape)
+
+
 def test_records_hold_no_values_of_rows_that_were_let_go():
     records = Records()
     for block in range(20):

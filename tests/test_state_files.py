@@ -1,5 +1,6 @@
 """State files: data, whole or not at all, and one error for every damage."""
 
+import io
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from protosieve import ProtosieveError, ProtoStream, StateFileError, _state, load
+from protosieve import ProtosieveError, ProtoStream, ProtoSwap, StateFileError, _state, load
 from protosieve.kernels import Gaussian, Laplacian, Polynomial
 from protosieve.means import ExactMean, ReservoirMean
 
@@ -226,3 +227,33 @@ def test_an_unfitted_selector_cannot_be_saved(selector, tmp_path):
 
 def test_state_errors_are_protosieve_errors():
     assert issubclass(StateFileError, ProtosieveError)
+
+
+def test_a_file_from_before_rows_were_counted_goes_on_and_says_it_does_not_know(X, tmp_path):
+    fed = ProtoSwap(6, block_size=16, random_state=0).partial_fit(X[:200])
+    whole = fed._saved()
+    for name in ("accepted", "exchanged"):
+        setattr(whole.stream.recorder, name, [])
+    path = tmp_path / "old.npz"
+    _state.write(path, whole)
+    _without(path, ["accepted", "exchanged"])
+    again = load(path).partial_fit(X[200:])
+    assert again.result_.trace.accepted is None
+    assert again.result_.trace.exchanged is None
+    np.testing.assert_array_equal(again.weights_, ProtoSwap(6, block_size=16, random_state=0).partial_fit(X).weights_)
+
+
+def _without(path, fields):
+    """Take fields out of the recorder of a state file, as if nobody had known of them."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(entries["manifest.json"])
+    recorder = manifest["body"]["fields"]["stream"]["fields"]["recorder"]["fields"]
+    for field in fields:
+        del recorder[field]
+    arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(entries[name])) for name in entries if name[-4:] == ".npy"}
+    manifest["sha256"] = _state._digest(manifest["body"], arrays)
+    entries["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)

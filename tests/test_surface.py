@@ -10,10 +10,10 @@ from conftest import BATCH_SELECTORS, SELECTORS
 
 SURFACE = {
     "protosieve": [
-        "Certificate", "Comparison", "Criticisms", "InputError", "MMDCritic", "OutputError", "ParameterError",
-        "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning", "Prototypes",
-        "SieveStreaming", "StateFileError", "Streak", "Trace", "WidthChoice", "choose_width", "compare", "criticisms",
-        "load", "select",
+        "Certificate", "Comparison", "Criticisms", "DataSample", "InputError", "MMDCritic", "OutputError",
+        "ParameterError", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "ProtosieveError", "ProtosieveWarning",
+        "Prototypes", "SieveStreaming", "StateFileError", "Streak", "Trace", "WidthChoice", "choose_width", "compare",
+        "criticisms", "load", "select",
     ],
     "protosieve.compat": ["ProtodashExplainer"],
     "protosieve.guarantees": [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from protosieve._choose_width import WidthChoice, choose_width
     from protosieve._compare import Comparison, compare
     from protosieve._criticisms import Criticisms, criticisms
-    from protosieve._prototypes import Certificate, Prototypes, Trace
+    from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
     from protosieve.errors import (
         InputError,
         OutputError,
@@ -44,6 +44,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "Criticisms",
+    "DataSample",
     "InputError",
     "MMDCritic",
     "OutputError",
@@ -71,7 +72,7 @@ _HOMES = {
     "_choose_width": ("WidthChoice", "choose_width"),
     "_compare": ("Comparison", "compare"),
     "_criticisms": ("Criticisms", "criticisms"),
-    "_prototypes": ("Certificate", "Prototypes", "Trace"),
+    "_prototypes": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
     "pipeline": ("select",),
     "selectors": (

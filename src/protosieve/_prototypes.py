@@ -13,7 +13,7 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
 
-__all__ = ["Certificate", "Prototypes", "Trace"]
+__all__ = ["Certificate", "DataSample", "Prototypes", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,55 @@ class Certificate:
 class Trace:
     """The objective along the stream: ``objective[i]`` after ``rows_seen[i]`` rows.
 
+    By then ``accepted[i]`` rows had been taken into a set, and ``exchanged[i]`` members had given way to others. Either
+    is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
+    nothing. What the second look of a result changes is not of the stream, and not counted.
+
     At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
     """
 
     rows_seen: NDArray[np.int64]
     objective: Float64
+    accepted: NDArray[np.int64] | None = None
+    exchanged: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows_seen)
+
+
+@dataclass(frozen=True, eq=False)
+class DataSample:
+    """A uniform random sample of the rows that prototypes represent, to look at beside them.
+
+    Attributes
+    ----------
+    indices : array of int
+        Row numbers, rising: in the target where there is one, else in the input.
+    rows : array of shape (n, d)
+        The rows as numbers, encoded as those of the prototypes are.
+    table : pyarrow.Table, or None
+        The rows as they stand in their files, with all columns under the users' own names.
+    n_rows : int
+        How many rows it is a sample of.
+    is_target : bool
+        Whether these are rows of a target rather than of the input.
+    """
+
+    indices: NDArray[np.int64]
+    rows: Array
+    table: Any
+    n_rows: int
+    is_target: bool
+
+    def __post_init__(self) -> None:
+        for array in (self.indices, self.rows):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __repr__(self) -> str:
+        return f"DataSample({len(self):,} of {self.n_rows:,} rows of the {'target' if self.is_target else 'input'})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +195,8 @@ class Prototypes:
         How the columns of files became the numbers in ``rows``; ``encoding.encode(frame)`` does it to new rows.
     provenance : mapping, or None
         Command, version, parameters, files and figures of a run over files, as they are written to its output.
+    sample : DataSample, or None
+        Some of the rows the prototypes represent, drawn at random, with all of their columns: of runs over files.
     """
 
     indices: NDArray[np.int64]
@@ -177,11 +220,13 @@ class Prototypes:
     table: Any = field(default=None, repr=False)
     encoding: Any = field(default=None, repr=False)
     provenance: Mapping[str, Any] | None = field(default=None, repr=False)
+    sample: DataSample | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for array in (self.indices, self.rows, self.weights, self.trace.rows_seen, self.trace.objective):
-            array.flags.writeable = False
+        for array in (self.indices, self.rows, self.weights, *vars(self.trace).values()):
+            if array is not None:
+                array.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "parameters": dict(self.parameters)}

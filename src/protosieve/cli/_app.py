@@ -89,6 +89,10 @@ def select(
     checkpoint: option.Checkpoint = DEFAULTS["checkpoint"],
     every: option.Every = str(DEFAULTS["every"]),
     resume: option.Resume = DEFAULTS["resume"],
+    image_shape: option.ImageShape = DEFAULTS["image_shape"],
+    image: option.Image = DEFAULTS["image"],
+    text: option.Text = DEFAULTS["text"],
+    coordinates: option.Coordinates = DEFAULTS["coordinates"],
     quiet: option.Quiet = False,
     json: option.Json = False,
 ) -> Task:

@@ -20,6 +20,7 @@ __all__ = [
     "BadRows",
     "Categorical",
     "Checkpoint",
+    "Coordinates",
     "Count",
     "Embedding",
     "Every",
@@ -28,6 +29,8 @@ __all__ = [
     "Features",
     "Format",
     "Id",
+    "Image",
+    "ImageShape",
     "Inputs",
     "Json",
     "KernelName",
@@ -42,6 +45,7 @@ __all__ = [
     "Scale",
     "Seed",
     "Target",
+    "Text",
     "Width",
 ]
 
@@ -54,7 +58,7 @@ POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
 _CHOICE, _COLUMNS, _KERNEL = "What to choose", "Columns", "Similarity"
-_FILES, _LONG, _SHOWN = "Files", "Long runs", "What is shown"
+_FILES, _LONG, _REPORT, _SHOWN = "Files", "Long runs", "Report", "What is shown"
 
 
 def _offer(values: tuple[str, ...]) -> Callable[[str], list[str]]:
@@ -208,6 +212,27 @@ Resume: TypeAlias = Annotated[
     bool,
     typer.Option("--resume", rich_help_panel=_LONG,
                  help="Go on from the checkpoint, if there is one; the result is the same, byte for byte."),
+]  # fmt: skip
+
+ImageShape: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--image-shape", metavar="HxW", rich_help_panel=_REPORT, show_default=False,
+                 help="Rows, or their embedding, are images: height and width, perhaps channels; 28x28, 32x32x3."),
+]  # fmt: skip
+Image: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--image", metavar="NAME", rich_help_panel=_REPORT, show_default=False,
+                 help="A column of images: paths, bytes or base64. Kept, not looked at."),
+]  # fmt: skip
+Text: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--text", metavar="NAME", rich_help_panel=_REPORT, show_default=False,
+                 help="A column of text to read. Kept, not looked at."),
+]  # fmt: skip
+Coordinates: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--map", metavar="X,Y", rich_help_panel=_REPORT, show_default=False,
+                 help="Two columns that say where each row stands on a map. Kept, not looked at."),
 ]  # fmt: skip
 
 Quiet: TypeAlias = Annotated[

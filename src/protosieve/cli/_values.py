@@ -48,6 +48,10 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [name for line in csv.reader(given, skipinitialspace=True, strict=False) for name in line if name]
 
 
+def _both(given: str | None) -> list[str] | None:
+    return None if given is None else _names([given])
+
+
 def _files(given: list[str] | None) -> list[str] | None:
     return given or None
 
@@ -58,5 +62,6 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
     "width": _width,
     "target": _files,
     "methods": _names,
+    "coordinates": _both,
     **dict.fromkeys(("features", "exclude", "id", "categorical"), _names),
 }

@@ -4,11 +4,15 @@ import re
 
 __all__ = ["begun_with_flag", "in_flags", "one_line", "rounded"]
 
-_FLAGS = {"n_prototypes": "-m", "random_state": "--seed"}  # where the two differ in more than dashes
+_FLAGS = {
+    "n_prototypes": "-m",
+    "random_state": "--seed",
+    "coordinates": "--map",
+}  # where the two differ in more than dashes
 _OTHERS = (
     "bad_rows", "categorical", "checkpoint", "embedding", "every", "exact_weights", "exclude", "features", "format",
-    "id", "kernel", "label", "max_categories", "method", "methods", "output", "passes", "resume", "sample", "scale",
-    "target", "width",
+    "id", "image", "image_shape", "kernel", "label", "max_categories", "method", "methods", "output", "passes",
+    "resume", "sample", "scale", "target", "text", "width",
 )  # fmt: skip
 _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 

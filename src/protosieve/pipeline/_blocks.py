@@ -16,12 +16,12 @@ from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
 from protosieve.preprocess import Layout
 
-__all__ = ["Block", "LeftOut", "Position", "patience", "read_blocks", "rows_per_block"]
+__all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 25  # bytes of a block's tables
 _PATIENCE = 2.0
-_FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
+FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
 _SHOWN = 5  # rows left out that are told of one by one
 
 
@@ -71,7 +71,7 @@ class Block:
 def rows_per_block(width: int) -> int:
     """A power of two that depends on the number of columns only: the same rows in any format make the same blocks."""
     fitting = max(_ENTRIES // max(width, 1), 1)
-    return min(max(1 << (fitting.bit_length() - 1), _FEWEST), _MOST)
+    return min(max(1 << (fitting.bit_length() - 1), FEWEST), _MOST)
 
 
 def patience(sources: Sequence[Source]) -> float:
@@ -100,8 +100,8 @@ def read_blocks(
             size = rows_per_block(layout.width)
             while waiting.rows >= size:
                 yield waiting.take(size)
-            if columns is None and waiting.weight >= _HEAVIEST and waiting.rows >= _FEWEST:
-                yield waiting.take(waiting.rows // _FEWEST * _FEWEST)
+            if columns is None and waiting.weight >= _HEAVIEST and waiting.rows >= FEWEST:
+                yield waiting.take(waiting.rows // FEWEST * FEWEST)
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Certificate, Prototypes
+from protosieve._prototypes import Certificate, DataSample, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
@@ -45,6 +45,7 @@ def finish(run: Run, files: list[str]) -> Prototypes:
             shares=chosen.shares,
             table=_table(run, ours, _typed(theirs, run.layout)),
             encoding=run.encoding,
+            sample=_shown(run),
         )
         return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
 
@@ -98,6 +99,14 @@ def _sample(run: Run, judge: KernelMean) -> Array:
     reservoir = judge.mean.stream_sample()
     assert reservoir is not None
     return reservoir.sample
+
+
+def _shown(run: Run) -> DataSample | None:
+    """Rows to look at; none where the run began before there were any to keep."""
+    if run.gallery is None:
+        return None
+    numbers, rows, table = run.gallery.light()
+    return DataSample(numbers, rows, _typed(table, run.layout), run.gallery.seen, run.options.target is not None)
 
 
 def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> float:

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import math
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from protosieve.preprocess._settle import SCALES
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names"]
+__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "shape_text"]
 
 METHODS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -38,7 +39,9 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
 _WITH_WIDTH = ("gaussian", "laplacian")
 
 # The option of the command line for each argument, where the two differ in more than dashes.
-FLAGS = {"n_prototypes": "-m", "random_state": "--seed"}
+FLAGS = {"n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
+
+_SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*(x[134])?")
 
 
 @storable
@@ -65,6 +68,10 @@ class Options:
     random_state: int | None = 0
     bad_rows: str = "error"
     format: str | None = None
+    image_shape: str | None = None  # such as 28x28
+    image: str | None = None
+    text: str | None = None
+    coordinates: list[str] | None = None  # two
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
@@ -77,6 +84,7 @@ class Options:
         _share(self.n_prototypes)
         if not isinstance(self.label, str | None):
             raise ParameterError(f"label must be the name of one column, got {self.label!r}; others can go to id")
+        self._check_shown()
         if self.passes > 1 and self.method != "swap":
             raise ParameterError(
                 f'passes={self.passes} needs method="swap"; {self.method!r} has no use for a second look'
@@ -115,6 +123,18 @@ class Options:
             batch = "; the batch methods are in Python: ProtoDash, MMDCritic" if name == "method" else ""
             raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
 
+    def _check_shown(self) -> None:
+        for name in ("image", "text"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ParameterError(f"{name} must be the name of one column, got {getattr(self, name)!r}")
+        if self.coordinates is not None and len(self.coordinates) != 2:
+            raise ParameterError(f"coordinates must be the names of two columns, such as X,Y; got {self.coordinates!r}")
+        if self.image_shape is not None and not _SHAPE.fullmatch(self.image_shape):
+            raise ParameterError(
+                "image_shape must be height and width of an image, such as 28x28, or with 1, 3 or 4 channels, such as "
+                f"32x32x3; got {self.image_shape!r}"
+            )
+
     def _check_stdin(self) -> None:
         if "-" in (self.target or []):
             raise ParameterError("target must be a file where standard input holds the rows to choose from, got '-'")
@@ -139,6 +159,17 @@ def names(given: Any, argument: str) -> list[str]:
     if not all(isinstance(name, str | os.PathLike) for name in found):
         raise ParameterError(f"{argument} must be a name or a list of names, got {_shown(given)}")
     return [os.fspath(name) for name in found]
+
+
+def shape_text(given: Any) -> str | None:
+    """The shape of an image as text.
+
+    >>> shape_text((32, 32, 3)), shape_text("28x28"), shape_text(None)
+    ('32x32x3', '28x28', None)
+    """
+    if given is None or isinstance(given, str):
+        return given
+    return "x".join(map(str, given)) if isinstance(given, Sequence) else repr(given)
 
 
 def _shown(given: Any) -> str:
@@ -188,15 +219,17 @@ def _flags(name: str, value: Any) -> list[str]:
     flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         return [flag]
+    if name == "coordinates":
+        return [flag, _quoted(*value)]
     if isinstance(value, list):
         return [word for item in value for word in (flag, item if name == "target" else _quoted(item))]
     return [flag, "none" if value is None else str(value)]
 
 
-def _quoted(name: str) -> str:
-    """A column's name in a list separated by commas."""
+def _quoted(*names: str) -> str:
+    """Columns' names in a list separated by commas."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([name])
+    csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._state import storable
@@ -17,9 +16,10 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
-from protosieve.pipeline._blocks import Block, LeftOut, Position
+from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position
+from protosieve.pipeline._gallery import Gallery
 from protosieve.pipeline._options import METHODS, Options
-from protosieve.pipeline._tables import Records, joined
+from protosieve.pipeline._tables import Records, taken
 from protosieve.preprocess import Encoding, Layout, Survey
 from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._files import restored
@@ -68,6 +68,7 @@ class Run:
     records: Records = field(default_factory=Records)
     random: Reservoir | None = None  # as many random rows as there may be prototypes, to compare with
     weighing: Weighing | None = None
+    gallery: Gallery | None = None  # rows of the target, or of the input where there is none, to look at
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
@@ -92,6 +93,7 @@ class Run:
         values["begun"] = self.begun and self.rows > 0  # before the first block a phase can begin again
         values["saved"] = None if self.random is None else self.selector._saved()
         values["records"] = self.records.pack()
+        values["gallery"] = None if self.gallery is None else self.gallery.pack()
         packed = object.__new__(Run)
         vars(packed).update(values)
         return packed
@@ -130,10 +132,13 @@ class Run:
         return m
 
     def feed(self, block: Block, rows: Array, target: Array | None) -> None:
-        """The next rows of the input: to the selector, to the records, and to the random rows."""
+        """The next rows of the input: to the selector, the records and the random rows; without a target to look at."""
         self.selector.partial_fit(rows, target=target)
         if self.random is None:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
+            self.gallery = self.gallery if self.options.target else Gallery.empty(self.seed)
+        if self.gallery is not None and not self.options.target:
+            self.gallery.take(block.numbers, rows, block.tables)
         first = self.random.seen
         self.random.observe(rows)
         self.keep_records(block, first)
@@ -143,7 +148,7 @@ class Run:
         held = self.selector.held_indices_
         own = held[(held >= first) & (held < first + len(block))]
         places = np.column_stack([own, block.numbers[own - first], block.sources[own - first]])
-        self.records.update(held, places, _taken(block, own - first))
+        self.records.update(held, places, taken(block.tables, own - first))
 
 
 class Phase(ABC):
@@ -181,12 +186,15 @@ class Phase(ABC):
 
 
 class Surveying(Phase):
-    """Pass 1: statistics, categories, the number of rows, and a sample of the target."""
+    """Pass 1: statistics, categories, the number of rows, and a sample of the target.
+
+    A target of its own is read but here, so with all columns: some of its rows are kept to be looked at.
+    """
 
     label = "survey"
 
     def __init__(self, sources: Sequence[Source], layout: Layout, is_input: bool, is_target: bool) -> None:
-        super().__init__(sources, layout.columns, is_first=True)
+        super().__init__(sources, layout.columns if is_input else None, is_first=True)
         self._is_input, self._is_target = is_input, is_target
 
     def grows(self, run: Run) -> bool:
@@ -196,21 +204,33 @@ class Surveying(Phase):
         return raw
 
     def take(self, run: Run, block: Block) -> None:
-        run.survey.update(block.rows)
+        # the bits of a survey follow its blocks, and those of all columns are cut short where rows are heavy
+        length = len(block) if self._is_input else FEWEST
+        for start in range(0, len(block), length):
+            run.survey.update(block.rows[start : start + length])
         if self._is_input:
             run.n_rows += len(block)
         if self._is_target:
-            run.n_target += len(block)
-            if run.sample is None:
-                run.sample = Reservoir.empty(run.options.sample, block.rows, run.rng(1))
-            run.sample.observe(block.rows)
+            self._sample(run, block)
+
+    def _sample(self, run: Run, block: Block) -> None:
+        run.n_target += len(block)
+        if run.sample is None:
+            run.sample = Reservoir.empty(run.options.sample, block.rows, run.rng(1))
+            run.gallery = None if self._is_input else Gallery.empty(run.seed)
+        run.sample.observe(block.rows)
+        if run.gallery is not None:
+            run.gallery.take(block.numbers, block.rows, block.tables)
 
     def end(self, run: Run) -> None:
-        if self._is_target:
-            assert run.sample is not None
-            run.settle()
-            run.target = run.encoded.transform(run.sample.sample)
-            run.sample = None
+        if not self._is_target:
+            return
+        assert run.sample is not None
+        run.settle()
+        run.target = run.encoded.transform(run.sample.sample)
+        run.sample = None
+        if run.gallery is not None:
+            run.gallery.convert(run.encoded.transform)
 
 
 class _Selecting(Phase):
@@ -327,16 +347,6 @@ def _free_memory() -> float:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
         return math.inf
-
-
-def _taken(block: Block, rows: NDArray[np.int64]) -> pa.Table:
-    """The users' own columns of some rows of a block, rising."""
-    ends = np.cumsum([len(table) for table in block.tables])
-    parts = [
-        table.take(pa.array(rows[(rows >= end - len(table)) & (rows < end)] - (end - len(table))))
-        for table, end in zip(block.tables, ends, strict=True)
-    ]
-    return joined(parts)
 
 
 def _check_count(sources: Sequence[Source], found: int, before: int) -> None:

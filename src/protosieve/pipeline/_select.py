@@ -20,7 +20,7 @@ from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Block, Position, patience, read_blocks
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
 from protosieve.pipeline._finish import finish
-from protosieve.pipeline._options import Options, kernel_of, names
+from protosieve.pipeline._options import Options, kernel_of, names, shape_text
 from protosieve.pipeline._progress import Tick, Watcher
 from protosieve.pipeline._run import Phase, Run, Surveying, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
@@ -55,6 +55,10 @@ def select(
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 1_000_000,
     resume: bool = False,
+    image_shape: str | Sequence[int] | None = None,
+    image: str | None = None,
+    text: str | None = None,
+    coordinates: Sequence[str] | None = None,
     quiet: bool = True,
     progress: Watcher | None = None,
 ) -> Prototypes:
@@ -113,6 +117,13 @@ def select(
     resume : bool, default False
         Go on with the run in ``checkpoint``, if there is one. The result is that of a run without interruption, byte
         for byte.
+    image_shape : str or tuple, optional
+        Where rows, or their embedding, are images: height and width, perhaps 1, 3 or 4 channels: ``"28x28"``,
+        ``(32, 32, 3)``. Like the next three it says what to show of a row, and changes nothing about the choice.
+    image, text : column, optional
+        A column of images (paths, bytes or base64), and one of text to read. Kept, not compared by.
+    coordinates : two columns, optional
+        Where each row is to stand on a map. Kept, not compared by.
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
@@ -121,8 +132,8 @@ def select(
     Returns
     -------
     Prototypes
-        With ``table`` (the rows as they stand in their files), ``shares``, ``encoding`` and ``provenance``;
-        ``indices`` are row numbers in the whole input.
+        With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
+        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input.
 
     Notes
     -----
@@ -146,11 +157,15 @@ def select(
     >>> sorted(set(result.table["kind"].to_pylist()))
     ['0', '1', '2']
     """
+    several = {
+        "target": target, "features": features, "exclude": exclude, "id": id, "categorical": categorical,
+        "coordinates": coordinates,
+    }  # fmt: skip
     options = Options(
         inputs=names(inputs, "inputs"),
         n_prototypes=n_prototypes,
         kernel=kernel_of(kernel, width),
-        **_several({"target": target, "features": features, "exclude": exclude, "id": id, "categorical": categorical}),
+        **_several(several),
         method=method,
         label=label,
         embedding=embedding,
@@ -162,6 +177,9 @@ def select(
         random_state=random_state,
         bad_rows=bad_rows,
         format=format,
+        image_shape=shape_text(image_shape),
+        image=image,
+        text=text,
     )
     store = _checkpoint(options, checkpoint, every, resume)
     if output is not None:
@@ -226,7 +244,7 @@ def survey(
 
 def _several(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments that may be one name or several, as lists; those that were not given are left out."""
-    lists = ("target", "features", "exclude", "id", "categorical")
+    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
     return {name: names(v, name) if name in lists else v for name, v in given.items() if v is not None}
 
 
@@ -373,6 +391,9 @@ def _fresh(options: Options, inputs: list[Source], target: list[Source]) -> Run:
         label=options.label,
         embedding=options.embedding,
         categorical=options.categorical,
+        image=options.image,
+        text=options.text,
+        coordinates=options.coordinates,
     )
     seed = options.random_state
     return Run(

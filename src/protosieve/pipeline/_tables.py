@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 
-__all__ = ["Records", "joined"]
+__all__ = ["Records", "decoded", "joined", "packed", "taken", "unpacked"]
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
@@ -21,6 +22,21 @@ def joined(tables: list[pa.Table]) -> pa.Table:
     names = tables[0].column_names
     columns = [_joined([table.column(name) for table in tables]) for name in names]
     return pa.table(columns, names=names)
+
+
+def taken(tables: Sequence[pa.Table], rows: NDArray[np.int64]) -> pa.Table:
+    """Some rows, rising, of tables that stand one after the other."""
+    ends = np.cumsum([len(table) for table in tables])
+    parts = [
+        table.take(pa.array(rows[(rows >= end - len(table)) & (rows < end)] - (end - len(table))))
+        for table, end in zip(tables, ends, strict=True)
+    ]
+    return joined(parts)
+
+
+def decoded(table: pa.Table) -> pa.Table:
+    """Values in place of codes: a dictionary holds every value of its column, however few rows are kept."""
+    return pa.table([_decoded(column) for column in table.columns], names=table.column_names)
 
 
 def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -72,7 +88,7 @@ class Records:
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), np.int64))
 
     def __post_init__(self) -> None:
-        self._table: pa.Table | None = None if self.packed is None else _unpacked(self.packed)
+        self._table: pa.Table | None = None if self.packed is None else unpacked(self.packed)
         self.packed = None
 
     def update(self, held: NDArray[np.int64], places: NDArray[np.int64], table: pa.Table) -> None:
@@ -96,18 +112,20 @@ class Records:
 
     def pack(self) -> "Records":
         """The same as a value that can be stored."""
-        packed = Records(places=self.places)
-        packed.packed = None if self._table is None else _packed(self._table)
-        return packed
+        twin = Records(places=self.places)
+        twin.packed = None if self._table is None else packed(self._table)
+        return twin
 
 
-def _packed(table: pa.Table) -> NDArray[np.uint8]:
+def packed(table: pa.Table) -> NDArray[np.uint8]:
+    """A table as bytes: an Arrow stream."""
     stream = io.BytesIO()
     with pa.ipc.new_stream(stream, table.schema) as writer:
         writer.write_table(table)
     return np.frombuffer(stream.getvalue(), np.uint8)
 
 
-def _unpacked(packed: NDArray[np.uint8]) -> pa.Table:
-    with pa.ipc.open_stream(pa.py_buffer(packed.tobytes())) as reader:
+def unpacked(data: NDArray[np.uint8]) -> pa.Table:
+    """The table of such bytes."""
+    with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
         return reader.read_all()

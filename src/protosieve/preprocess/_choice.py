@@ -13,11 +13,13 @@ from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
 from protosieve.preprocess._lists import EmbeddingColumn, MatrixColumn
 from protosieve.preprocess._words import listing, meant
 
-__all__ = ["choose", "dtype_of"]
+__all__ = ["SHOWN", "choose", "dtype_of"]
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
+
+SHOWN = ("image", "text", "coordinates")  # options of columns that a report shows
 
 Words = Mapping[str, Sequence[str]]  # option -> column names the user gave with it
 
@@ -61,9 +63,9 @@ def _sorted_out(schema: pa.Schema, words: Words, named: Sequence[str]) -> tuple[
 def _unwanted(name: str, words: Words, named: Sequence[str]) -> str | None:
     if named:
         return None if name in named else "not among the features named"
-    for option in ("exclude", "id", "label"):
+    for option in ("exclude", "id", "label", *SHOWN):
         if name in words[option]:
-            return f"named with --{option}"
+            return f"named with --{'map' if option == 'coordinates' else option}"
     return "it has no name in the file" if name == _UNNAMED else None
 
 

@@ -22,7 +22,7 @@ from protosieve.objectives import Block, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
-from protosieve.selectors._stream import Saved, Standing, Stream
+from protosieve.selectors._stream import Counts, Saved, Standing, Stream
 
 __all__ = ["Selection", "StreamSelector"]
 
@@ -74,6 +74,10 @@ class StreamSelector(Selector):
 
     @abstractmethod
     def _held(self, progress: Any, objective: Any) -> NDArray[np.int64]: ...
+
+    def _accepted(self, progress: Any) -> int | None:
+        """Rows that joined a set so far; ``None`` where that is not counted."""
+        return None
 
     def _exchanged(self, progress: Any) -> int | None:
         """Members that have given way to others so far; ``None`` where none ever do."""
@@ -325,7 +329,10 @@ class StreamSelector(Selector):
         stream.n_judged += len(block)
         value = self._value(stream.progress)
         if value is not None:
-            stream.recorder.note(stream.n_judged, value)
+            stream.recorder.note(stream.n_judged, value, self._counts(stream))
+
+    def _counts(self, stream: Stream) -> Counts:
+        return Counts(self._accepted(stream.progress), self._exchanged(stream.progress))
 
     def _judge_pending(self, stream: Stream) -> None:
         """The rows that wait are a block, full or not."""
@@ -351,8 +358,9 @@ class StreamSelector(Selector):
     def _finish(self) -> Prototypes:
         """The result as of now, weights solved in float64; on a copy."""
         stream = self._caught_up()
+        counts = self._counts(stream)  # of the stream: a choice may look at rows again, on this copy
         chosen = self._choose(stream.progress, stream.running)
-        return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder)
+        return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder, counts)
 
     def _caught_up(self) -> Stream:
         """A copy of the stream: the waiting rows judged, by the newest mean."""

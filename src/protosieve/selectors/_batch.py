@@ -14,7 +14,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.objectives import Block, Objective
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._selector import Selection, Selector, generator
-from protosieve.selectors._stream import Recorder
+from protosieve.selectors._stream import Counts, Recorder
 
 __all__ = ["BatchSelector", "Choice", "earliest", "rounding"]
 
@@ -68,7 +68,7 @@ class BatchSelector(Selector):
             self._choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
             chosen = self._choice.indices
             selection = Selection(chosen.astype(np.int64), rows[chosen], self._choice.weights)
-            self._result = self._prototypes(objective, selection, len(rows), Recorder())
+            self._result = self._prototypes(objective, selection, len(rows), Recorder(), Counts())
             objective.own()
             self._known = objective
         return self

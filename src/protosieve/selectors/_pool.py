@@ -27,6 +27,7 @@ class Pool:
     mu: Float64
     diagonal: Float64
     size: int = 0
+    added: int = 0  # rows that were kept, ever
 
     @classmethod
     def empty(cls, block: Block) -> "Pool":
@@ -44,6 +45,7 @@ class Pool:
         self.mu[slot] = block.mu[j]
         self.diagonal[slot] = block.diagonal[j]
         self.size = slot + 1
+        self.added += 1
         return slot
 
     def as_block(self) -> Block:

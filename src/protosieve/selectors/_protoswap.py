@@ -252,6 +252,9 @@ class ProtoSwap(StreamSelector):
     def _value(self, progress: Swapping) -> float:
         return progress.members.exchange.value
 
+    def _accepted(self, progress: Swapping) -> int:
+        return progress.members.joined
+
     def _exchanged(self, progress: Swapping) -> int:
         return progress.members.joined - progress.members.exchange.size
 

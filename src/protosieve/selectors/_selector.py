@@ -23,7 +23,7 @@ from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
-from protosieve.selectors._stream import Recorder
+from protosieve.selectors._stream import Counts, Recorder
 
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 # who works with objectives that tell no more than this
@@ -167,7 +167,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         weighed: Weighed = objective.weigh(rows, start, *(() if mu is None else (mu,)))
         return weighed
 
-    def _prototypes(self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder) -> Prototypes:
+    def _prototypes(
+        self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder, counts: Counts
+    ) -> Prototypes:
         """The result: rows weighed in float64, the largest weight first."""
         stated: Objective = objective if self.objective is None else self.objective  # as the user put it
         if not len(chosen.indices):
@@ -192,7 +194,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             residual=certificate.residual,
             mmd=certificate.mmd,
             certificate=certificate,
-            trace=recorder.trace(n_seen, value),
+            trace=recorder.trace(n_seen, value, counts),
             kernel=objective.kernel if self.objective is None else None,
             selector=type(self).__name__,
             parameters=self.get_params(deep=False),

@@ -1,9 +1,10 @@
 """The state of a stream: what a selector knows between two chunks, one value that can be copied and saved."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve import _prototypes
 from protosieve._state import storable
@@ -11,35 +12,65 @@ from protosieve._typing import Array
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
 
-__all__ = ["Recorder", "Saved", "Standing", "Stream"]
+__all__ = ["Counts", "Recorder", "Saved", "Standing", "Stream"]
 
 _POINTS = 256
+
+
+class Counts(NamedTuple):
+    """Rows taken in so far, and members that have given way; ``None`` where a selector does not know."""
+
+    accepted: int | None = None
+    exchanged: int | None = None
 
 
 @storable
 @dataclass
 class Recorder:
-    """The objective along the stream in fixed memory: when full, every second point goes and the pace halves."""
+    """The objective along the stream in fixed memory: when full, every second point goes and the pace halves.
+
+    ``accepted`` and ``exchanged`` came later: a state file of before has none, and of its points nobody knows them.
+    """
 
     rows_seen: list[int] = field(default_factory=list)
     objective: list[float] = field(default_factory=list)
     every: int = 1
     calls: int = 0
+    accepted: list[int | None] = field(default_factory=list)
+    exchanged: list[int | None] = field(default_factory=list)
 
-    def note(self, rows_seen: int, objective: float) -> None:
+    def __post_init__(self) -> None:
+        for counts in (self.accepted, self.exchanged):
+            counts += [None] * (len(self.rows_seen) - len(counts))
+
+    def note(self, rows_seen: int, objective: float, counts: Counts) -> None:
         if self.calls % self.every == 0:
             self.rows_seen.append(rows_seen)
             self.objective.append(objective)
+            self.accepted.append(counts.accepted)
+            self.exchanged.append(counts.exchanged)
         self.calls += 1
         if len(self.rows_seen) > _POINTS:
-            self.rows_seen, self.objective, self.every = self.rows_seen[::2], self.objective[::2], 2 * self.every
+            self._thin_out()
 
-    def trace(self, rows_seen: int, objective: float) -> _prototypes.Trace:
+    def _thin_out(self) -> None:
+        self.rows_seen, self.objective, self.every = self.rows_seen[::2], self.objective[::2], 2 * self.every
+        self.accepted, self.exchanged = self.accepted[::2], self.exchanged[::2]
+
+    def trace(self, rows_seen: int, objective: float, counts: Counts) -> _prototypes.Trace:
         """All points noted, and the last."""
         keep = len(self.rows_seen) - (self.rows_seen[-1:] == [rows_seen])
         return _prototypes.Trace(
-            np.array([*self.rows_seen[:keep], rows_seen], dtype=np.int64), np.array([*self.objective[:keep], objective])
+            np.array([*self.rows_seen[:keep], rows_seen], dtype=np.int64),
+            np.array([*self.objective[:keep], objective]),
+            _known([*self.accepted[:keep], counts.accepted]),
+            _known([*self.exchanged[:keep], counts.exchanged]),
         )
+
+
+def _known(counts: list[int | None]) -> NDArray[np.int64] | None:
+    """``None`` where one of them is."""
+    return None if None in counts else np.array(counts, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,9 @@ class ThresholdSelector(StreamSelector):
     def _value(self, progress: Sieves) -> float:
         return max((sieve.value for sieve in progress.all()), default=0.0)
 
+    def _accepted(self, progress: Sieves) -> int:
+        return progress.pool.added
+
     def _held(self, progress: Sieves, objective: Objective) -> NDArray[np.int64]:
         return progress.pool.indices[: progress.pool.size]
 

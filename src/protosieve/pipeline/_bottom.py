@@ -1,0 +1,88 @@
+"""A uniform sample that depends on row numbers alone: the rows whose hashes are the smallest.
+
+Which rows are in it follows from the seed and the numbers of all rows, whatever the order they come in. So samples of
+different rows merge, in any order, to the sample of all of them, and every sample holds the smaller ones.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Indices
+
+__all__ = ["Bottom", "hashes"]
+
+_GOLDEN = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing
+
+
+def hashes(seed: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A random number for each row number: splitmix64 (Steele, Lea and Flood 2014), started at a hash of the seed.
+
+    Different numbers have different hashes, for every step of it can be undone. O(n).
+    """
+    start = _mixed(np.array([(seed + _GOLDEN) % 2**64], np.uint64))
+    return _mixed(start + np.asarray(numbers, np.int64).astype(np.uint64) * np.uint64(_GOLDEN))
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@storable
+@dataclass
+class Bottom:
+    """The ``most`` row numbers with the smallest hashes, of all that were offered; in no order.
+
+    >>> import numpy as np
+    >>> whole, left, right = (Bottom(seed=0, most=3) for _ in range(3))
+    >>> _ = whole.offer(np.arange(1000)), left.offer(np.arange(500)), right.offer(np.arange(500, 1000))
+    >>> left.merge(right)
+    >>> sorted(left.numbers.tolist()) == sorted(whole.numbers.tolist()), left.seen
+    (True, 1000)
+    """
+
+    seed: int
+    most: int
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    seen: int = 0
+    _hashes: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._hashes = hashes(self.seed, self.numbers)
+
+    def offer(self, numbers: NDArray[np.int64]) -> Indices:
+        """Rows that were not offered before; returns the positions of those that are in it now. O(n + most)."""
+        found, held = hashes(self.seed, numbers), len(self.numbers)
+        small = np.flatnonzero(found < self._hashes.max()) if held == self.most else np.arange(len(found))
+        kept = self._keep(np.append(self.numbers, numbers[small]), np.append(self._hashes, found[small]))
+        self.seen += len(numbers)
+        return small[kept[kept >= held] - held]
+
+    def lower(self, most: int) -> None:
+        """Make it smaller, for good."""
+        self.most = most
+        self._keep(self.numbers, self._hashes)
+
+    def merge(self, other: "Bottom") -> None:
+        """Take in the sample of other rows, drawn with the same seed; the smaller of the two sizes is the size."""
+        assert other.seed == self.seed
+        self.lower(min(self.most, other.most))
+        seen = self.seen + other.seen
+        self.offer(other.numbers)
+        self.seen = seen
+
+    def _keep(self, numbers: NDArray[np.int64], found: NDArray[np.uint64]) -> Indices:
+        """Of these the smallest; returns their positions, rising."""
+        kept = np.arange(len(found))
+        if len(found) > self.most:
+            kept = np.sort(np.argpartition(found, self.most - 1)[: self.most])
+        self.numbers, self._hashes = numbers[kept], found[kept]
+        return kept
+
+    def _check(self) -> None:
+        assert len(self.numbers) == min(self.most, self.seen) == len(set(self.numbers.tolist()))
+        assert np.array_equal(self._hashes, hashes(self.seed, self.numbers))
