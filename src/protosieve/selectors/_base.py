@@ -212,6 +212,21 @@ class StreamSelector(Selector):
             stream=self._stream,
         )
 
+    def _begin_by(self, objective: Objective, like: Array) -> None:
+        """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
+        self._check_parameters()
+        stream = self._open(self._working(like), None)
+        stream.objective = objective
+        self._remember_columns(like, reset=True)
+        self._stream, self._result = stream, None
+
+    def _chosen(self) -> Selection:
+        """What a result would be made of, before weights are solved and judged."""
+        check_is_fitted(self)
+        with one_thread():
+            stream = self._caught_up()
+            return self._choose(stream.progress, stream.running)
+
     def _restore(self, saved: Saved) -> None:
         self.n_features_in_ = saved.n_features
         if saved.feature_names is not None:
