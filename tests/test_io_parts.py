@@ -1,5 +1,6 @@
 """Parts of files, and rows that are in memory, read as files are."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_files_and_their_stretches_can_be_pickled(ending, tmp_path):
 def test_batches_are_read_as_a_file_of_the_same_rows(sizes, start):
     table = sample(sum(sizes))
     ends = np.cumsum([0, *sizes])
-    batches = [table.slice(a, b - a).combine_chunks().to_batches() for a, b in zip(ends, ends[1:], strict=False)]
+    batches = [table.slice(a, b - a).combine_chunks().to_batches() for a, b in itertools.pairwise(ends)]
     source = BatchSource("memory", table.schema, [batch for part in batches for batch in part])
     assert read(source, start=start)[0] == table.to_pylist()[start:]
     assert read(source, ["count"])[0] == table.select(["count"]).to_pylist()

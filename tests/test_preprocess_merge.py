@@ -1,6 +1,7 @@
 """Surveys of parts of the rows, merged: what one survey of all of them finds."""
 
 import copy
+import itertools
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +56,7 @@ def vocabularies(survey):
 def test_surveys_merged_in_any_cut_are_one_survey(rows, cuts):
     ends = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     whole, raw = surveyed(table(rows))
-    parts = [surveyed(table(rows[a:b])) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [surveyed(table(rows[a:b])) for a, b in itertools.pairwise(ends)]
     merged, found = parts[0]
     found = [found]
     for later, codes in parts[1:]:

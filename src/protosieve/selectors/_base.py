@@ -172,7 +172,7 @@ class StreamSelector(Selector):
         check_is_fitted(self)
         stream = self._stream
         waiting = np.arange(stream.n_judged, stream.n_seen)
-        if stream.objective is None:
+        if stream.progress is None:
             return waiting
         return np.union1d(self._held(stream.progress, stream.running), waiting)
 
@@ -184,7 +184,7 @@ class StreamSelector(Selector):
         """
         check_is_fitted(self)
         stream = self._stream
-        if stream.objective is None:
+        if stream.progress is None:
             return Standing(stream.n_seen, None, None)
         value, bound = self._value(stream.progress), stream.running.running_bound(self.block_size)
         residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
