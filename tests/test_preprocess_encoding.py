@@ -1,6 +1,8 @@
 """Surveys and encodings, against scikit-learn and pandas."""
 
+import datetime
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from protosieve import _state
 from protosieve.errors import InputError, ParameterError
-from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess import Encoding, Layout, Survey
 
 MOSTLY = st.sampled_from(["red", "red", "red", "green", "blue", "black", "white"])
 
@@ -521,3 +523,57 @@ def test_text_that_names_rows_is_dropped_with_a_word():
     encoding = survey.settle()
     assert encoding.names == ["x"]
     assert "dropped: key, nearly every value differs: it names rows rather than describing them" in encoding.describe()
+
+
+CELLS = {
+    "number": st.integers(-(10**6), 10**6).map(lambda x: x / 64) | st.none(),
+    "date": st.datetimes(min_value=datetime.datetime(1900, 1, 1), max_value=datetime.datetime(2100, 1, 1)) | st.none(),
+    "category": MOSTLY | st.none(),
+    "typed": st.integers(0, 5) | st.none(),
+    "flag": st.booleans() | st.none(),
+    "embedding": st.lists(st.floats(-9, 9, width=32), min_size=2, max_size=2),
+}
+TYPES = {
+    "number": pa.float64(), "date": pa.timestamp("us"), "category": pa.string(), "typed": pa.int64(),
+    "flag": pa.bool_(), "embedding": pa.list_(pa.float32()),
+}  # fmt: skip
+
+
+def cells_of(rows):
+    return pa.table({name: pa.array([row[name] for row in rows], TYPES[name]) for name in CELLS})
+
+
+@given(
+    st.lists(st.fixed_dictionaries(CELLS), min_size=2, max_size=20),
+    st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=5),
+    st.sampled_from(["standard", "minmax", "none"]),
+    st.integers(1, 4),
+)
+def test_an_encoding_from_its_plain_form_encodes_alike(rows, new, scale, most):
+    encoding, _ = encoding_of(cells_of(rows), scale, most, features=list(CELLS), categorical="typed")
+    again = Encoding.from_dict(json.loads(json.dumps(encoding.as_dict())))
+    assert again.names == encoding.names
+    assert again.describe() == encoding.describe()
+    assert again.as_dict() == encoding.as_dict()
+    for table in (cells_of(rows), cells_of(new)):
+        try:
+            expected = encoding.encode(table)
+        except InputError as error:  # beyond single precision
+            with pytest.raises(InputError, match=re.escape(str(error))):
+                again.encode(table)
+        else:
+            np.testing.assert_array_equal(again.encode(table), expected)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": []}, {"steps": [{"step": "eval"}]}, {"steps": 3}, {"columns": ["a"]}, {"columns": {"a": "code"}},
+        {"dtype": "object"}, {"lengths": {"vec": 10**12}}, {"lengths": {}}, {"typed": None}, {"rows_surveyed": "many"},
+    ],
+)  # fmt: skip
+def test_what_is_no_encoding_is_refused(change):
+    table = pa.table({"a": [1.0, 2.0], "vec": [[1.0, 2.0], [3.0, 4.0]], "c": ["x", "y"]})
+    stored = encoding_of(table, features=["a", "vec", "c"])[0].as_dict()
+    with pytest.raises(InputError, match=r"this is not how columns were encoded \(.*give what Encoding.as_dict"):
+        Encoding.from_dict({**stored, **change})

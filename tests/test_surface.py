@@ -40,7 +40,8 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "write_table",
+        "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "read_result",
+        "write_table",
     ],
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],

@@ -1,6 +1,7 @@
 """The result: prototypes, their weights, and how good they are."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -227,6 +228,26 @@ class Prototypes:
         for array in (self.indices, self.rows, self.weights, *vars(self.trace).values()):
             if array is not None:
                 array.flags.writeable = False
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Prototypes":
+        """The result in a file that `protosieve.select` wrote: .parquet, .arrow, .json or .npz.
+
+        Rows are encoded again from their columns. There is no ``sample``, no `mean` nor the like in ``parameters``, and
+        no ``kernel`` where that was a function of your own. `InputError` for a file that is no such result.
+
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import protosieve
+        >>> folder = tempfile.mkdtemp()
+        >>> np.save(folder + "/x.npy", np.random.default_rng(0).normal(size=(500, 3)))
+        >>> result = protosieve.select(folder + "/x.npy", 5, output=folder + "/chosen.parquet")
+        >>> protosieve.Prototypes.read(folder + "/chosen.parquet").residual == result.residual
+        True
+        """
+        from protosieve.pipeline._again import read_prototypes  # files are read with pyarrow, which not all have
+
+        return read_prototypes(path)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "parameters": dict(self.parameters)}

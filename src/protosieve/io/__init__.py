@@ -4,6 +4,7 @@ from protosieve.io._base import BadRow, BadRows, Piece, Source
 from protosieve.io._batches import BatchSource
 from protosieve.io._find import find_sources
 from protosieve.io._output import check_output, write_table
+from protosieve.io._results import read_result
 from protosieve.io._schemas import check_schemas
 from protosieve.io._stretch import Stretch
 
@@ -17,5 +18,6 @@ __all__ = [
     "check_output",
     "check_schemas",
     "find_sources",
+    "read_result",
     "write_table",
 ]

@@ -1,5 +1,6 @@
 """Results to files: whole or not at all, and the same bytes for the same result."""
 
+import base64
 import csv
 import io
 import os
@@ -19,9 +20,10 @@ from protosieve.errors import OutputError
 from protosieve.io._file import explain
 from protosieve.io._plain import as_json, as_numpy, as_values
 
-__all__ = ["check_output", "write_table"]
+__all__ = ["KEY", "NULLS", "SCHEMA", "check_output", "write_table"]
 
-_KEY = b"protosieve"  # of the provenance, in the metadata of a schema
+KEY = b"protosieve"  # of the provenance, in the metadata of a schema
+SCHEMA, NULLS = "schema", "nulls"  # what formats without types and nulls say of these, beside the provenance
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
@@ -88,7 +90,7 @@ def _print(data: bytes) -> None:
 
 
 def _with_provenance(table: pa.Table, provenance: dict[str, Any]) -> pa.Table:
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: as_json(provenance)})
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: as_json(provenance)})
 
 
 def _parquet(table: pa.Table, provenance: dict[str, Any]) -> bytes:
@@ -105,6 +107,11 @@ def _arrow(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     return bytes(sink.getvalue())
 
 
+def _schema(table: pa.Table) -> str:
+    """Names and types of the columns, as Arrow writes them."""
+    return base64.b64encode(table.schema.remove_metadata().serialize()).decode()
+
+
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
     columns = [as_values(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -116,7 +123,8 @@ def _json_lines(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
 
 def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     rows = ",\n".join(map(as_json, _rows(table)))
-    return f'{{"provenance": {as_json(provenance)},\n"prototypes": [\n{rows}\n]}}\n'.encode()
+    known = as_json({**provenance, SCHEMA: _schema(table)})
+    return f'{{"provenance": {known},\n"prototypes": [\n{rows}\n]}}\n'.encode()
 
 
 def _delimited(separator: str) -> Callable[[pa.Table, dict[str, Any]], bytes]:
@@ -142,7 +150,9 @@ def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
             "write .parquet, or give the column another name"
         )
     arrays = {name: as_numpy(table[name]) for name in table.column_names}
-    arrays["provenance"] = np.array(as_json(provenance))
+    nulls = {name: np.flatnonzero(table[name].is_null()).tolist() for name in table.column_names}
+    some = {name: rows for name, rows in nulls.items() if rows}
+    arrays["provenance"] = np.array(as_json({**provenance, SCHEMA: _schema(table), NULLS: some}))
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         for name, array in arrays.items():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["as_json", "as_numpy", "as_values", "without_nan"]
+__all__ = ["as_json", "as_numpy", "as_values", "is_binary", "is_list", "per_second", "without_nan"]
 
 
 def as_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -33,12 +33,12 @@ def as_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_decimal(kind):
         return list(cells.cast(pa.string()).to_pylist())
     if pa.types.is_duration(kind):
-        return list(pc.divide(cells.cast(pa.int64()).cast(pa.float64()), _per_second(kind)).to_pylist())
-    if _is_binary(kind):
+        return list(pc.divide(cells.cast(pa.int64()).cast(pa.float64()), per_second(kind)).to_pylist())
+    if is_binary(kind):
         return [None if cell is None else base64.b64encode(cell).decode() for cell in cells.to_pylist()]
     if pa.types.is_struct(kind):
         return _structs(cells)
-    if _is_list(kind):
+    if is_list(kind):
         return _lists(cells)
     return list(cells.to_pylist())
 
@@ -66,7 +66,7 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
         return _numbers(column)
     if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
         return np.asarray(column.to_numpy()).astype(_date_dtype(kind))
-    if _is_list(kind) and _is_number(kind.value_type):
+    if is_list(kind) and _is_number(kind.value_type):
         matrix = _matrix(column.combine_chunks())
         if matrix is not None:
             return matrix
@@ -107,7 +107,8 @@ def _dates(cells: Any) -> list[Any]:
     return [day if day is None or cells.type.tz is None else day + "Z" for day in spelt.to_pylist()]
 
 
-def _per_second(kind: pa.DataType) -> float:
+def per_second(kind: pa.DataType) -> float:
+    """Ticks of a duration."""
     return {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
 
 
@@ -130,9 +131,11 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def is_binary(kind: pa.DataType) -> bool:
+    """Bytes, of fixed or variable length."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Lists of fixed or variable length."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

@@ -1,6 +1,7 @@
 """From the end of a run to its result: weights, shares, the users' own rows, and where all of it came from."""
 
 import dataclasses
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,8 @@ import pyarrow.compute as pc
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, DataSample, Prototypes
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError, ProtosieveWarning
+from protosieve.kernels._stored import as_plain
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
@@ -19,13 +22,31 @@ from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["finish"]
+__all__ = ["OURS", "finish", "snapshot", "typed"]
 
-_OURS = ("row", "file", "weight", "share")
+OURS = ("row", "file", "weight", "share")
 
 
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
+    return _result(run, files, run.n_rows)
+
+
+def snapshot(run: Run, files: list[str]) -> Prototypes | None:
+    """What the result would be if no more rows came: for a look at a run on its way, which it does not change.
+
+    None before a selector has judged rows, where none of them is of use so far, and while members are weighed: what
+    they were before still holds. It costs what a result costs, a second or so.
+    """
+    if run.random is None or not run.selector._stream.n_judged or run.weighing is not None:
+        return None
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
+        return _result(run, files, run.random.seen)
+    return None
+
+
+def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
     with one_thread():
         judge = run.selector._known_mean()
         chosen = _weighed(run, judge, run.selector.result_)
@@ -39,15 +60,16 @@ def finish(run: Run, files: list[str]) -> Prototypes:
         result = replace(
             chosen.result,
             indices=rows,
-            n_seen=run.n_rows,
+            n_seen=n_seen,
             random_state=run.options.random_state,
             feature_names=tuple(run.encoded.names),
             shares=chosen.shares,
-            table=_table(run, ours, _typed(theirs, run.layout)),
+            table=_table(run, ours, typed(theirs, run.layout)),
             encoding=run.encoding,
             sample=_shown(run),
         )
-        return replace(result, provenance=_provenance(run, result, _random_residual(run, judge, result.certificate)))
+        random = _random_residual(run, judge, result.certificate)
+        return replace(result, provenance=_provenance(run, result, _renamed(theirs.column_names), random))
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,7 @@ def _shown(run: Run) -> DataSample | None:
     if run.gallery is None:
         return None
     numbers, rows, table = run.gallery.light()
-    return DataSample(numbers, rows, _typed(table, run.layout), run.gallery.seen, run.options.target is not None)
+    return DataSample(numbers, rows, typed(table, run.layout), run.gallery.seen, run.options.target is not None)
 
 
 def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> float:
@@ -121,12 +143,22 @@ def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
     """Ours first, then ids and label, then the users' other columns, as they are in their files."""
     columns = {name: pa.array(values) for name, values in ours.items()}
     first = list(dict.fromkeys([*run.options.id, *([run.options.label] if run.options.label else [])]))
+    names = _renamed(theirs.column_names)
     for name in [*first, *(name for name in theirs.column_names if name not in first)]:
-        columns[_free(name, [*columns, *theirs.column_names])] = theirs.column(name)
+        columns[names.get(name, name)] = theirs.column(name)
     return pa.table(columns)
 
 
-def _typed(table: pa.Table, layout: Layout) -> pa.Table:
+def _renamed(names: list[str]) -> dict[str, str]:
+    """What users' columns are called that are called like one of ours."""
+    renamed: dict[str, str] = {}
+    for name in OURS:
+        if name in names:
+            renamed[name] = _free(name, [*names, *renamed.values()])
+    return renamed
+
+
+def typed(table: pa.Table, layout: Layout) -> pa.Table:
     """Number columns of text formats as numbers; all other text stays what it is."""
     for name in [column.name for column in layout.items if column.kind == "number"]:
         place = table.schema.get_field_index(name)
@@ -143,17 +175,14 @@ def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _free(name: str, taken: list[str]) -> str:
-    """A user's column called like one of ours gets another name."""
-    if name not in _OURS:
-        return name
     free = f"input_{name}"
     while free in taken:
         free = f"input_{free}"
     return free
 
 
-def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[str, Any]:
-    options = run.options
+def _provenance(run: Run, result: Prototypes, renamed: dict[str, str], random_residual: float) -> dict[str, Any]:
+    options, sampling = run.options, result.certificate.sampling
     parameters = {
         field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name != "kernel"
     }
@@ -164,10 +193,15 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
         "seed": run.seed,
         "files": [_named(file) for file in run.files],
         "target_files": [_named(file) for file in run.target_files],
-        "rows": run.n_rows,
+        "rows": result.n_seen,
+        "rows_of_target": run.n_target,
         "rows_left_out": dataclasses.asdict(run.left_out),
         "encoding": run.encoded.as_dict(),
+        "renamed": renamed,
+        "selector": result.selector,
+        "n_prototypes": run.selector.n_prototypes,
         "kernel": repr(result.kernel),
+        "kernel_parameters": as_plain(result.kernel),
         "kept": len(result),
         "objective": result.objective,
         "residual": result.residual,
@@ -179,7 +213,9 @@ def _provenance(run: Run, result: Prototypes, random_residual: float) -> dict[st
             "sample": result.certificate.sample,
             "standard_error": result.certificate.standard_error,
             "mmd_bound": result.certificate.mmd_bound(),
+            "sampling": None if sampling is None else dataclasses.asdict(sampling),
         },
+        "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
         "residual_of_random_rows": random_residual,
     }
 

@@ -18,7 +18,8 @@ from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout, check_columns
 from protosieve.preprocess._lists import ListColumn
 from protosieve.preprocess._settle import Draft
-from protosieve.preprocess._steps import Step
+from protosieve.preprocess._steps import Step, step_of
+from protosieve.preprocess._stored import layout_of
 
 __all__ = ["Encoding"]
 
@@ -144,12 +145,46 @@ class Encoding:
         return {
             "rows_surveyed": self.rows,
             "scale": self.scale,
+            "dtype": self.layout.dtype,
             "columns": {column.name: column.kind for column in self.layout.items},
+            "lengths": {column.name: column.length for column in self.layout.items if isinstance(column, ListColumn)},
+            "typed": [column.name for column in self.layout.items if getattr(column, "typed", False)],
             "steps": [step.as_dict() for step in self.steps],
             "nulls_replaced": dict(self.filled),
             "dropped": dict(self.dropped),
             "left_out": dict(self.layout.left_out),
         }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Encoding":
+        """The encoding `as_dict` is of: it encodes rows alike. `InputError` for a dict that is none's.
+
+        >>> import pyarrow as pa
+        >>> from protosieve.preprocess import Layout, Survey
+        >>> table = pa.table({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]})
+        >>> survey = Survey.of(Layout.of(table.schema))
+        >>> survey.update(survey.layout.raw(table, grow=True)[0])
+        >>> encoding = survey.settle()
+        >>> again = Encoding.from_dict(encoding.as_dict())
+        >>> bool((again.encode(table) == encoding.encode(table)).all())
+        True
+        """
+        try:
+            steps = [step_of(step) for step in stored["steps"]]
+            layout = layout_of(stored, steps)
+            _check_steps(layout, steps)
+            dropped, filled = dict(stored["dropped"]), dict(stored["nulls_replaced"])
+            return cls(layout, int(stored["rows_surveyed"]), str(stored["scale"]), steps, dropped, filled)
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise InputError(
+                f"this is not how columns were encoded ({type(error).__name__}: {error}); give what Encoding.as_dict "
+                "returned, or a result file that nobody has changed"
+            ) from error
+
+
+def _check_steps(layout: Layout, steps: list[Step]) -> None:
+    if not steps or any(place >= layout.width for step in steps for place in step.sources):
+        raise ValueError("there must be steps, and columns for all of them")
 
 
 def _unknown(column: Column, rows: int) -> pa.Array:

@@ -1,8 +1,9 @@
 """What is done with the columns of a raw matrix: scaled, spread over columns of 0 and 1, or copied."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.preprocess._categories import MISSING, UNKNOWN
 
-__all__ = ["Copied", "OneHot", "Scaled", "Step"]
+__all__ = ["Copied", "OneHot", "Scaled", "Step", "step_of"]
+
+LONGEST = 1 << 20  # numbers of an embedding that anybody has: a damaged file must not ask for more memory
 
 
 class Step(ABC):
@@ -30,6 +33,16 @@ class Step(ABC):
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON could hold it."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """The inverse of `as_dict`. What is no step's is some `ValueError`, `KeyError` or `TypeError`."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> range | list[int]:
+        """The raw columns it looks at."""
 
 
 @storable
@@ -60,7 +73,20 @@ class Scaled(Step):
 
     def as_dict(self) -> dict[str, Any]:
         parts = {"shift": self.shift, "factor": self.factor, "null": self.fill}
-        return {"step": "scaled", "names": list(self.names), **{name: part.tolist() for name, part in parts.items()}}
+        plain = {name: part.tolist() for name, part in parts.items()}
+        return {"step": "scaled", "names": list(self.names), "source": self.source.tolist(), **plain}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        names = _texts(stored["names"])
+        shift, factor, fill = (_floats(stored[name], len(names)) for name in ("shift", "factor", "null"))
+        source = [_whole(place) for place in stored["source"]]
+        _check(len(source) == len(names) > 0 and source == sorted(set(source)), "a place in the rows for each column")
+        return cls(names, np.array(source), shift, factor, fill)
+
+    @property
+    def sources(self) -> list[int]:
+        return [int(place) for place in self.source]
 
 
 @storable
@@ -94,9 +120,25 @@ class OneHot(Step):
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "step": "one-hot", "column": self.name, "names": list(self.names), "categories": list(self.categories),
-            "distinct": self.distinct, "other": self.other, "missing": self.missing,
+            "step": "one-hot", "column": self.name, "names": list(self.names), "source": self.source,
+            "categories": list(self.categories), "distinct": self.distinct, "other": self.other,
+            "missing": self.missing,
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """With a vocabulary of the kept categories alone: others are "other", or nothing, as new ones are."""
+        name, names, categories = _text(stored["column"]), _texts(stored["names"]), _texts(stored["categories"])
+        other, missing = _truth(stored["other"]), _truth(stored["missing"])
+        _check(len(names) == len(categories) + other + missing > 0, "a name for each category")
+        _check(len(set(categories)) == len(categories), "categories that differ")
+        places = _places(len(categories), np.arange(len(categories)), other, missing)
+        distinct = _whole(stored["distinct"])
+        return cls(name, names, _whole(stored["source"]), categories, places, distinct, other, missing)
+
+    @property
+    def sources(self) -> list[int]:
+        return [self.source]
 
     @classmethod
     def of(cls, name: str, source: int, vocabulary: list[str], tally: NDArray[np.int64], most: int) -> "OneHot":
@@ -105,9 +147,7 @@ class OneHot(Step):
         order = np.argsort(-seen, kind="stable")[: np.count_nonzero(seen)]  # ties: by first appearance
         kept, missing = order[:most], bool(tally[0])
         other = len(order) > len(kept)
-        places = np.full(len(vocabulary) - UNKNOWN, len(kept) if other else -1)
-        places[kept - UNKNOWN] = np.arange(len(kept))
-        places[MISSING - UNKNOWN] = len(kept) + other if missing else -1
+        places = _places(len(vocabulary), kept, other, missing)
         categories = [vocabulary[code] for code in kept]
         extra = ["other"] * other + ["missing"] * missing
         names = [f"{name}={value}" for value in categories]
@@ -131,4 +171,62 @@ class Copied(Step):
         return self.source + place
 
     def as_dict(self) -> dict[str, Any]:
-        return {"step": "copied", "column": self.name, "length": len(self.names)}
+        return {"step": "copied", "column": self.name, "length": len(self.names), "source": self.source}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        name, length = _text(stored["column"]), _whole(stored["length"])
+        _check(0 < length <= LONGEST, "a length")
+        return cls(name, [f"{name}[{i}]" for i in range(length)], _whole(stored["source"]))
+
+    @property
+    def sources(self) -> range:
+        return range(self.source, self.source + len(self.names))
+
+
+_STEPS: dict[str, type[Step]] = {"scaled": Scaled, "one-hot": OneHot, "copied": Copied}
+
+
+def step_of(stored: Mapping[str, Any]) -> Step:
+    """The step such a dict is of."""
+    return _STEPS[stored["step"]].from_dict(stored)
+
+
+def _places(codes: int, kept: NDArray[np.int64], other: bool, missing: bool) -> NDArray[np.int64]:
+    """The output column of each code, from `UNKNOWN` on."""
+    places = np.full(codes - UNKNOWN, len(kept) if other else -1)
+    places[kept - UNKNOWN] = np.arange(len(kept))
+    places[MISSING - UNKNOWN] = len(kept) + other if missing else -1
+    return places
+
+
+def _check(holds: bool, wanted: str) -> None:
+    if not holds:
+        raise ValueError(f"there must be {wanted}")
+
+
+def _text(value: object) -> str:
+    _check(isinstance(value, str), f"text in place of {value!r:.40}")
+    return str(value)
+
+
+def _texts(values: object) -> list[str]:
+    _check(isinstance(values, list), f"a list in place of {values!r:.40}")
+    assert isinstance(values, list)
+    return [_text(value) for value in values]
+
+
+def _truth(value: object) -> bool:
+    _check(isinstance(value, bool), f"true or false in place of {value!r:.40}")
+    return bool(value)
+
+
+def _whole(value: Any) -> int:
+    _check(isinstance(value, int) and not isinstance(value, bool) and value >= 0, f"a number in place of {value!r:.40}")
+    return int(value)
+
+
+def _floats(values: Any, length: int) -> Float64:
+    found = np.array(values, np.float64)
+    _check(found.shape == (length,) and bool(np.isfinite(found).all()), f"{length} numbers")
+    return found

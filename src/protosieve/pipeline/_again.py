@@ -1,0 +1,144 @@
+"""Results read back from their files, and rows to look at beside them."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
+from protosieve.errors import InputError
+from protosieve.io import check_schemas, find_sources, read_result
+from protosieve.kernels._stored import from_plain
+from protosieve.means import SamplingError
+from protosieve.pipeline._blocks import Position, read_blocks
+from protosieve.pipeline._finish import OURS, typed
+from protosieve.pipeline._gallery import Gallery
+from protosieve.pipeline._options import names
+from protosieve.preprocess import Encoding
+
+__all__ = ["draw_sample", "read_prototypes"]
+
+
+def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
+    """The result in a file that `select` wrote; see `Prototypes.read`. O(file), and O(m d) to encode its rows."""
+    table, provenance = read_result(path)
+    try:
+        return _prototypes(table, provenance)
+    except KeyError as error:
+        raise InputError(
+            f"{os.fspath(path)}: does not say {error}, which results of this version do; write it anew with this "
+            "version's select"
+        ) from error
+    except (AttributeError, OverflowError, TypeError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"{os.fspath(path)}: is damaged or was changed ({str(error)[:300]}); write it anew with select"
+        ) from error
+
+
+def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
+    encoding = Encoding.from_dict(known["encoding"])
+    certificate, kernel = _certificate(known["certificate"]), from_plain(known["kernel_parameters"])
+    seed = known["parameters"]["random_state"]
+    return Prototypes(
+        indices=_numbers(table, "row", np.int64),
+        rows=encoding.encode(_own(table, known["renamed"])),
+        weights=_numbers(table, "weight", np.float64),
+        objective=_number(known["objective"]),
+        residual=_number(known["residual"]),
+        mmd=_number(known["mmd"]),
+        certificate=certificate,
+        trace=_trace(known["trace"]),
+        kernel=kernel,
+        selector=str(known["selector"]),
+        parameters={"n_prototypes": int(known["n_prototypes"]), "kernel": kernel, "random_state": seed},
+        n_seen=int(known["rows"]),
+        random_state=seed,
+        version=str(known["version"]),
+        feature_names=tuple(encoding.names),
+        shares=_numbers(table, "share", np.float64),
+        table=table,
+        encoding=encoding,
+        provenance=known,
+    )
+
+
+def _own(table: pa.Table, renamed: Mapping[str, str]) -> pa.Table:
+    """The users' columns under their own names."""
+    back = {new: name for name, new in renamed.items()}
+    theirs = [name for name in table.column_names if name not in OURS]
+    return pa.table([table.column(name) for name in theirs], names=[back.get(name, name) for name in theirs])
+
+
+def _numbers(table: pa.Table, name: str, dtype: Any) -> Any:
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name!r} has nulls")
+    return np.array(column.to_numpy(), dtype)
+
+
+def _number(value: Any, none: float = math.nan) -> float:
+    """JSON has no NaN and no infinity: they are null there."""
+    return none if value is None else float(value)
+
+
+def _certificate(known: Mapping[str, Any]) -> Certificate:
+    sample = known["sample"]
+    return Certificate(
+        _number(known["value"]),
+        _number(known["upper_bound"]),
+        None if sample is None else int(sample),
+        _sampling(known["sampling"]),
+    )
+
+
+def _sampling(known: Mapping[str, Any] | None) -> SamplingError | None:
+    if known is None:
+        return None
+    first, second, third = (_number(power, math.inf) for power in known["powers"])
+    return SamplingError(int(known["population"]), (first, second, third), _number(known["standard_error"], math.inf))
+
+
+def _trace(known: Mapping[str, Any]) -> Trace:
+    counts = [known[name] for name in ("rows_seen", "accepted", "exchanged")]
+    rows_seen, accepted, exchanged = (None if of is None else np.array(of, np.int64) for of in counts)
+    objective = np.array([_number(value) for value in known["objective"]])
+    if rows_seen is None or any(
+        of.shape != rows_seen.shape for of in (objective, accepted, exchanged) if of is not None
+    ):
+        raise ValueError("the points of its trace differ in number")
+    return Trace(rows_seen, objective, accepted, exchanged)
+
+
+def draw_sample(
+    result: Prototypes,
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    bad_rows: str | None = None,
+) -> DataSample:
+    """A uniform sample of the rows of files, encoded as the result's rows are: one pass, O(n) time, fixed memory.
+
+    Of the files a run made the result of (its target's, where it had one) it is the run's own sample. ``format`` and
+    ``bad_rows`` are as for `select`, by default as they were there.
+    """
+    encoding, known = result.encoding, result.provenance
+    if encoding is None or known is None:
+        raise InputError("only the result of a run over files knows how rows of files are encoded; pass rows in memory")
+    asked = known["parameters"]
+    sources = find_sources(names(files, "files"), format or asked["format"])
+    check_schemas(sources)
+    skip = (bad_rows or asked["bad_rows"]) == "skip"
+    gallery = Gallery.empty(known["seed"])
+    blocks = read_blocks(sources, encoding.layout, None, Position(), skip, lambda: False, encoding.transform)
+    with closing(blocks):
+        for block in blocks:
+            if len(block):
+                gallery.take(block.numbers, block.rows, block.tables)
+    if not gallery.seen:
+        raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
+    numbers, rows, table = gallery.light()
+    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, bool(known["target_files"]))
