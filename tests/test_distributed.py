@@ -390,7 +390,7 @@ def shifted(tmp_path_factory):
     """Rows of a target that is but one end of the input."""
     folder = tmp_path_factory.mktemp("target")
     whole = people(1500, seed=9)
-    pq.write_table(whole.slice(1000), folder / "t.parquet", row_group_size=100)
+    pq.write_table(whole.slice(1000), folder / "t.parquet", row_group_size=100)  # towns come in another order
     return folder
 
 
@@ -405,6 +405,7 @@ def test_a_target_is_matched_and_looked_at(folder, shifted, exact_weights):
     assert found.sample.is_target
     assert found.sample.n_rows == 500
     assert found.sample.indices.tolist() == list(range(500))
+    np.testing.assert_allclose(found.sample.rows, found.encoding.encode(found.sample.table), rtol=1e-6)
     assert found.sample.table["name"].to_pylist() == [f"row {1000 + i}" for i in range(500)]
     assert found.table["name"].to_pylist() == [f"row {i}" for i in found.indices]
     assert same(found, carried(begin(asked, 200), stored, shuffled))

@@ -90,13 +90,14 @@ def select_partition(partition: Partition, plan: Plan) -> Candidates:
     Cost and memory are those of the selector over the partition's rows. `InputError` where there are not as many usable
     rows as before.
     """
-    selector, records, looked, seen = plan.selector(4, partition.number), Records(), [], 0
+    selector, records, seen = plan.selector(4, partition.number), Records(), 0
+    looked: list[Rows] = []
     for block in _blocks(partition, plan):
         if len(block):
             selector.partial_fit(block.rows)
             sources = block.sources + partition.first_file
             records.follow(selector.held_indices_, seen, block.numbers, sources, block.tables)
-            looked.append(_looked_at(block, sources, plan))
+            looked += _looked_at(block, sources, plan)
             seen += len(block)
     check_count(partition.names, seen, plan.counts[partition.number])
     if not seen:
@@ -115,10 +116,10 @@ def _never() -> bool:
     return False
 
 
-def _looked_at(block: Block, sources: NDArray[np.int64], plan: Plan) -> Rows:
-    """The rows of a block that the last merge will see, whether they are chosen or not."""
+def _looked_at(block: Block, sources: NDArray[np.int64], plan: Plan) -> list[Rows]:
+    """The rows of a block, if any, that the last merge will see whether they are chosen or not."""
     low = np.flatnonzero(hashes(plan.seed, block.numbers) <= np.uint64(plan.limit))
-    return Rows(block.numbers[low], sources[low], block.rows[low], taken(block.tables, low))
+    return [Rows(block.numbers[low], sources[low], block.rows[low], taken(block.tables, low))] if len(low) else []
 
 
 def _chosen(selector: StreamSelector, records: Records) -> Rows:

@@ -14,7 +14,7 @@ from protosieve.distributed._summary import Summary
 from protosieve.means import CompressedMean, FixedMean, MeanState
 from protosieve.means._compressed import Compressed
 from protosieve.objectives import KernelMean
-from protosieve.pipeline._gallery import MOST, Gallery, Shown
+from protosieve.pipeline._gallery import MOST, Gallery
 from protosieve.pipeline._options import METHODS, Options
 from protosieve.pipeline._run import Run, check_some
 from protosieve.preprocess import Encoding
@@ -66,7 +66,7 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     O(sample^2 d) once, as `CompressedMean` says. The summary of the inputs is changed where there is a target.
     """
     _check_some(run, inputs, target)
-    ends = list(itertools.accumulate((inputs.ends[file] for file in range(len(run.files))), initial=0))
+    ends = itertools.accumulate((inputs.ends[file] for file in range(len(run.files))), initial=0)
     run.n_rows = run.n_target = inputs.survey.rows
     if target is not None:
         run.n_target = target.survey.rows
@@ -74,7 +74,7 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     run.left_out, run.survey = inputs.left_out, inputs.survey
     run.settle()
     run.target = run.encoded.transform(inputs.drawn.sample()[1])
-    run.gallery = None if target is None else _gallery(run, target)
+    run.gallery = None if target is None else _gallery(run, inputs, target.ends)
     objective = _objective(run)
     return Plan(
         options=run.options,
@@ -82,7 +82,7 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
         n_prototypes=run.selector.n_prototypes,
         encoding=run.encoded,
         objective=KernelMean(objective.kernel, _points_of(objective.mean)),
-        before=ends[:-1],
+        before=list(ends)[:-1],
         counts=inputs.counts,
         limit=_limit(run.selector.n_prototypes, run.n_rows),
     )
@@ -94,14 +94,13 @@ def _check_some(run: Run, inputs: Summary, target: Summary | None) -> None:
         check_some([file["name"] for file in run.target_files], target.survey.rows, target.left_out)
 
 
-def _gallery(run: Run, target: Summary) -> Gallery:
+def _gallery(run: Run, whole: Summary, ends: dict[int, int]) -> Gallery:
     """Rows of the target to look at, under their numbers in it, encoded."""
-    assert target.gallery is not None
-    target.gallery.convert(run.encoded.transform)
-    found = target.gallery.shown()
-    ends = itertools.accumulate((target.ends[file] for file in range(len(run.target_files))), initial=0)
-    numbers = number_of(found.numbers, np.array(list(ends)))
-    return Gallery.of(run.seed, Shown(numbers, found.rows, found.table), run.n_target)
+    assert whole.gallery is not None
+    whole.gallery.convert(run.encoded.transform)
+    found = whole.gallery.shown()
+    before = np.cumsum([0, *(ends[file] for file in range(len(run.target_files)))])
+    return Gallery.of(run.seed, found._replace(numbers=number_of(found.numbers, before)), run.n_target)
 
 
 def _objective(run: Run) -> KernelMean:

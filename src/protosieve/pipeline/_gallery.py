@@ -85,8 +85,8 @@ class Gallery:
         """Take in the sample of other rows, drawn with the same seed, whose numbers ``recode`` brings to ours."""
         self.weight += later.weight
         self.bottom.merge(later.bottom)
-        self._make_room(self.seen / max(self.weight, 1))
         if later._parts:
+            self._make_room(self.seen / self.weight)
             found = later.shown()
             self._parts.append(found._replace(rows=recode(found.rows)))
             self._parts = [self.shown()]
