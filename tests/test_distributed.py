@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from protosieve import InputError, ParameterError, _state, select
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters
 from protosieve.distributed import (
+    Partition,
     begin,
     conclude,
     fan_in,
@@ -33,7 +35,7 @@ from protosieve.distributed import (
 )
 from protosieve.distributed._drawn import Drawn, key_of, number_of
 from protosieve.distributed._summary import Summary
-from protosieve.io import BadRows, BatchSource, find_sources
+from protosieve.io import BadRows, BatchSource, Stretch, find_sources
 from protosieve.kernels import Gaussian
 from protosieve.means import FixedMean
 from protosieve.pipeline import survey
@@ -269,6 +271,30 @@ def test_the_answer_is_the_same_whatever_carries_it_and_in_whatever_order(folder
     alone = select_in_turn(begin(asked, 500))
     assert same(alone, select_in_turn(begin(asked, 500)))
     assert same(alone, carried(begin(asked, 500), carry, shuffled))
+
+
+def test_threads_give_the_same_answer(folder):
+    asked = options(folder, id=["name"], sample=1000)
+    job = begin(asked, 500)
+    with one_thread(), ThreadPoolExecutor(4) as pool:
+        plan = settle(job.run, merge_summaries(pool.map(summarise, job.inputs, [job.outline()] * len(job.inputs))))
+        conclude(job.run, list(pool.map(select_partition, job.inputs, [plan] * len(job.inputs))), plan)
+        found = finish(job.run, [file["name"] for file in job.run.files])
+    assert same(found, select_in_turn(begin(asked, 500)))
+
+
+def test_batches_in_memory_are_files_too():
+    """As an engine has them that holds partitions of its own: their sizes may not be known, and some may be empty."""
+    table, asked = people(1200, seed=4), options("x", id=["name"], sample=400)
+    slices = [table.slice(0, 0), *(table.slice(first, 300) for first in range(0, 1200, 300))]
+    sources = [BatchSource.of(f"partition {i}", part) for i, part in enumerate(slices)]
+    known, unknown = (job_of(asked, sources, []) for _ in range(2))
+    known.inputs = [Partition(i, i, [Stretch(sources[i])], len(slices[i])) for i in range(5)]
+    unknown.inputs = [Partition(i, i, [Stretch(sources[i])], None) for i in range(5)]
+    found = select_in_turn(known)
+    assert same(found, carried(unknown, stored, shuffled))
+    assert found.table["name"].to_pylist() == [f"row {i}" for i in found.indices]
+    assert set(found.table["file"].to_pylist()) <= {source.name for source in sources[1:]}
 
 
 def test_rows_are_named_by_their_numbers_in_the_whole_input_and_keep_their_columns(folder):

@@ -99,7 +99,7 @@ def select_partition(partition: Partition, plan: Plan) -> Candidates:
             records.follow(selector.held_indices_, seen, block.numbers, sources, block.tables)
             looked += _looked_at(block, sources, plan)
             seen += len(block)
-    check_count(partition.names, seen, plan.counts[partition.number])
+    check_count(partition.names, seen, plan.counts.get(partition.number, 0))
     if not seen:
         return Candidates.none(partition.number, len(plan.encoding.names))
     chosen = _chosen(selector, records)

@@ -66,7 +66,7 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     O(sample^2 d) once, as `CompressedMean` says. The summary of the inputs is changed where there is a target.
     """
     _check_some(run, inputs, target)
-    ends = itertools.accumulate((inputs.ends[file] for file in range(len(run.files))), initial=0)
+    ends = itertools.accumulate((inputs.ends.get(file, 0) for file in range(len(run.files))), initial=0)
     run.n_rows = run.n_target = inputs.survey.rows
     if target is not None:
         run.n_target = target.survey.rows
@@ -99,7 +99,7 @@ def _gallery(run: Run, whole: Summary, ends: dict[int, int]) -> Gallery:
     assert whole.gallery is not None
     whole.gallery.convert(run.encoded.transform)
     found = whole.gallery.shown()
-    before = np.cumsum([0, *(ends[file] for file in range(len(run.target_files)))])
+    before = np.cumsum([0, *(ends.get(file, 0) for file in range(len(run.target_files)))])
     return Gallery.of(run.seed, found._replace(numbers=number_of(found.numbers, before)), run.n_target)
 
 
