@@ -476,6 +476,9 @@ def test_a_merged_group_holds_no_more_chosen_rows_than_a_partition_may(folder):
     assert set(merged.numbers[merged.chosen]) <= {n for one in candidates[:3] for n in one.numbers[one.chosen]}
     assert merged.seen == sum(one.seen for one in candidates[:3])
     assert merged.partition == 0
+    again = merge_candidates(candidates[2::-1], plan)
+    assert again.numbers.tolist() == merged.numbers.tolist()
+    assert again.chosen.tolist() == merged.chosen.tolist()
 
 
 # -- how good it is

@@ -46,11 +46,10 @@ def merge_candidates(candidates: Sequence[Candidates], plan: Plan) -> Candidates
 
     The selector goes over what was chosen; the sample of all rows passes by. O(chosen (points + m) d).
     """
-    first, seen = candidates[0].partition, sum(one.seen for one in candidates)
-    some = [one for one in candidates if len(one)]
-    if not some:
+    if not any(map(len, candidates)):
         return candidates[0]
-    rows, chosen = Rows.joined([one.unpacked() for one in some]), np.concatenate([one.chosen for one in some])
+    first, seen = min(one.partition for one in candidates), sum(one.seen for one in candidates)
+    rows, chosen = _together(candidates)
     offered = rows.taken(np.flatnonzero(chosen))
     selector = plan.selector(5, first)
     selector.partial_fit(offered.rows)
@@ -67,8 +66,7 @@ def conclude(run: Run, candidates: Sequence[Candidates], plan: Plan) -> None:
     for it among all. ProtoSwap looks at all of these twice. O((chosen + sample) (points + m) d).
     """
     check_count([file["name"] for file in run.files], sum(one.seen for one in candidates), run.n_rows)
-    some = [one for one in candidates if len(one)]
-    rows, chosen = Rows.joined([one.unpacked() for one in some]), np.concatenate([one.chosen for one in some])
+    rows, chosen = _together(candidates)
     lowest = np.argsort(hashes(plan.seed, rows.numbers))[: plan.looked_at]
     stream = np.concatenate([np.flatnonzero(chosen), lowest[~chosen[lowest]]])
     offered = rows.taken(stream)
@@ -77,6 +75,13 @@ def conclude(run: Run, candidates: Sequence[Candidates], plan: Plan) -> None:
     if run.options.target is None:
         shown = rows.taken(np.sort(lowest))
         run.gallery = Gallery.of(run.seed, Shown(shown.numbers, shown.rows, shown.table), run.n_rows)
+
+
+def _together(candidates: Sequence[Candidates]) -> tuple[Rows, NDArray[np.bool_]]:
+    """All rows by rising number, and which of them were chosen."""
+    some = [one for one in candidates if len(one)]
+    rows = Rows.joined([one.unpacked() for one in some])
+    return rows, np.isin(rows.numbers, np.concatenate([one.numbers[one.chosen] for one in some]))
 
 
 def _offer(run: Run, offered: Rows) -> None:
