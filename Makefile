@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files paper soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions paper soak clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -51,6 +51,9 @@ bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of
 
 bench-files: $(VENV)/.ready  ## Two million rows in Parquet files: time against reading them, memory
 	$(RUN) -m benchmarks.files
+
+bench-partitions: $(VENV)/.ready  ## 16 partitions merged against one stream, Letters and a million rows
+	$(RUN) -m benchmarks.partitions
 
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
 	$(RUN) -m experiments

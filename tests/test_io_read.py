@@ -340,8 +340,9 @@ class Slow(io.RawIOBase):
 
     def readinto(self, buffer):
         part = self._parts.pop(0) if self._parts else b""
-        buffer[: len(part)] = part
-        return len(part)
+        self._parts[:0] = [part[len(buffer) :]] if len(part) > len(buffer) else []
+        buffer[: len(part)] = part[: len(buffer)]
+        return min(len(part), len(buffer))
 
 
 def test_rows_of_a_slow_pipe_are_handed_on_before_there_are_many(monkeypatch):

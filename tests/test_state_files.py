@@ -257,3 +257,16 @@ def _without(path, fields):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in entries.items():
             archive.writestr(name, data)
+
+
+def test_bytes_give_back_what_a_file_does(saved):
+    fed, path = saved
+    again = _state.loads(_state.dumps(fed._saved()))
+    _state.write(path, again)
+    np.testing.assert_array_equal(load(path).weights_, fed.weights_)
+
+
+def test_damaged_bytes_are_one_error_under_the_name_given(saved):
+    data = _state.dumps(saved[0]._saved())
+    with pytest.raises(StateFileError, match=r"partition 3: not a protosieve state file, or a damaged one"):
+        _state.loads(data[:-100], "partition 3")

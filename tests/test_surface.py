@@ -40,11 +40,16 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "Piece", "Source", "check_output", "check_schemas", "find_sources", "read_result",
-        "write_table",
+        "BadRow", "BadRows", "BatchSource", "Piece", "Source", "Stretch", "check_output", "check_schemas",
+        "find_sources", "read_result", "write_table",
     ],
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
     "protosieve.plots": ["Plots"],
+    "protosieve.distributed": [
+        "PARTITION_ROWS", "Candidates", "Job", "Outline", "Partition", "Plan", "Summary", "begin", "conclude", "fan_in",
+        "job_of", "levels", "merge_candidates", "merge_summaries", "merge_weights", "partitions_of", "select_in_turn",
+        "select_partition", "settle", "summarise", "weigh_partition",
+    ],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],
 }  # fmt: skip
 

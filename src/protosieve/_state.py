@@ -22,7 +22,7 @@ import numpy as np
 from protosieve._atomic import replacing
 from protosieve.errors import StateFileError
 
-__all__ = ["FORMAT", "read", "storable", "write"]
+__all__ = ["FORMAT", "dumps", "loads", "read", "storable", "write"]
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -42,9 +42,7 @@ def storable(cls: T) -> T:
 
 def write(path: str | os.PathLike[str], root: object) -> None:
     """Write ``root`` to ``path``: complete, or not at all."""
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    body = _pack(root, arrays, "root")
-    manifest = {"format": FORMAT, "body": body, "sha256": _digest(body, arrays)}
+    manifest, arrays = _packed(root)
     try:
         with replacing(path) as stream:
             _write_archive(stream, manifest, arrays)
@@ -55,10 +53,26 @@ def write(path: str | os.PathLike[str], root: object) -> None:
         ) from error
 
 
+def dumps(root: object) -> bytes:
+    """The same as bytes, for engines that carry values from one process to another."""
+    stream = io.BytesIO()
+    _write_archive(stream, *_packed(root))
+    return stream.getvalue()
+
+
+def loads(data: bytes, name: str = "state") -> Any:
+    """What ``dumps`` was given; any damage is one `StateFileError`, that calls the bytes ``name``."""
+    return _read(io.BytesIO(data), name)
+
+
 def read(path: str | os.PathLike[str]) -> Any:
     """Read what ``write`` wrote; any damage is one `StateFileError`."""
+    return _read(path, path)
+
+
+def _read(source: Any, path: str | os.PathLike[str]) -> Any:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source) as archive:
             manifest = json.loads(archive.read(_MANIFEST))
             _check_format(path, manifest)
             arrays = {
@@ -82,6 +96,13 @@ def read(path: str | os.PathLike[str]) -> Any:
             f"{path}: not a protosieve state file, or a damaged one ({type(error).__name__}: {error}). "
             "Give a file written by .save()."
         ) from error
+
+
+def _packed(root: object) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The manifest, and the arrays it speaks of."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    body = _pack(root, arrays, "root")
+    return {"format": FORMAT, "body": body, "sha256": _digest(body, arrays)}, arrays
 
 
 def _check_format(path: str | os.PathLike[str], manifest: Any) -> None:

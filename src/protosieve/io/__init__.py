@@ -1,16 +1,20 @@
 """Files to rows and back: every format behind one interface."""
 
 from protosieve.io._base import BadRow, BadRows, Piece, Source
+from protosieve.io._batches import BatchSource
 from protosieve.io._find import find_sources
 from protosieve.io._output import check_output, write_table
 from protosieve.io._results import read_result
 from protosieve.io._schemas import check_schemas
+from protosieve.io._stretch import Stretch
 
 __all__ = [
     "BadRow",
     "BadRows",
+    "BatchSource",
     "Piece",
     "Source",
+    "Stretch",
     "check_output",
     "check_schemas",
     "find_sources",

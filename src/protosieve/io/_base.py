@@ -76,6 +76,10 @@ class Source(ABC):
     def pieces(self, columns: Sequence[str] | None, start: int, bad: BadRows) -> Iterator[Piece]:
         """The rows from number ``start`` on, in pieces of bounded size; of ``columns`` only, where not ``None``."""
 
+    def groups(self) -> list[int] | None:
+        """Rows of each group at which reading can begin at no cost; ``None`` where only reading would tell."""
+        return None
+
     @abstractmethod
     def fingerprint(self) -> dict[str, str | int] | None:
         """Name, size and time of change (nanoseconds) or tag, by which a later run can tell that the file is another.

@@ -13,7 +13,7 @@ from protosieve.errors import InputError, ProtosieveError
 from protosieve.io._base import BadRows, Piece, Source
 from protosieve.io._places import Pipe, Place
 
-__all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "explain", "from_row", "reading", "rows_within"]
+__all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "cut", "explain", "from_row", "reading", "rows_within"]
 
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 1 << 24
@@ -48,7 +48,7 @@ class FileSource(Source):
         _check_known(names, schema.names, self.name)
         with reading(self.name, self.title):
             for piece in self._rows(names, start, bad):
-                yield from _cut(piece)
+                yield from cut(piece)
 
     @final
     def fingerprint(self) -> dict[str, str | int] | None:
@@ -107,7 +107,8 @@ def _share(size: int | None, rows: int, total: int) -> int:
     return 0 if size is None else int(size * min(1.0, rows / max(total, 1)))
 
 
-def _cut(piece: Piece) -> Iterator[Piece]:
+def cut(piece: Piece) -> Iterator[Piece]:
+    """The same rows in pieces of bounded size."""
     rows = piece.table.num_rows
     step = rows_within(piece.table.nbytes / max(rows, 1))
     for begin in range(0, rows, step):

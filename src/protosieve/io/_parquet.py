@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from protosieve.io._base import BadRows, Piece
-from protosieve.io._file import FileSource, from_row, rows_within
+from protosieve.io._file import FileSource, from_row, reading, rows_within
 
 __all__ = ["ParquetSource"]
 
@@ -25,6 +25,11 @@ class ParquetSource(FileSource):
     def _head(self) -> pa.Schema:
         with self.place.open() as opened, pq.ParquetFile(opened.file, pre_buffer=False) as file:
             return file.schema_arrow
+
+    def groups(self) -> list[int]:
+        with reading(self.name, self.title), self.place.open() as opened:
+            metadata = pq.read_metadata(opened.file)
+            return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
         # Without a buffer, pyarrow reads a column of a whole row group at once; with pre_buffer, all columns of it.

@@ -37,6 +37,9 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Bottom:
     """The ``most`` row numbers with the smallest hashes, of all that were offered; in no order.
 
+    Those of one part of the rows among many need not hold ``most`` of them: hashes above ``limit`` are passed over,
+    where it is known that fewer will do.
+
     >>> import numpy as np
     >>> whole, left, right = (Bottom(seed=0, most=3) for _ in range(3))
     >>> _ = whole.offer(np.arange(1000)), left.offer(np.arange(500)), right.offer(np.arange(500, 1000))
@@ -49,6 +52,7 @@ class Bottom:
     most: int
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     seen: int = 0
+    limit: int = 2**64 - 1
     _hashes: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -57,7 +61,8 @@ class Bottom:
     def offer(self, numbers: NDArray[np.int64]) -> Indices:
         """Rows that were not offered before; returns the positions of those that are in it now. O(n + most)."""
         found, held = hashes(self.seed, numbers), len(self.numbers)
-        small = np.flatnonzero(found < self._hashes.max()) if held == self.most else np.arange(len(found))
+        highest = self._hashes.max() if held == self.most else np.uint64(self.limit)
+        small = np.flatnonzero(found <= highest)
         kept = self._keep(np.append(self.numbers, numbers[small]), np.append(self._hashes, found[small]))
         self.seen += len(numbers)
         return small[kept[kept >= held] - held]
@@ -84,5 +89,8 @@ class Bottom:
         return kept
 
     def _check(self) -> None:
-        assert len(self.numbers) == min(self.most, self.seen) == len(set(self.numbers.tolist()))
+        assert len(self.numbers) <= min(self.most, self.seen)
+        assert len(self.numbers) == min(self.most, self.seen) or self.limit < 2**64 - 1
+        assert len(self.numbers) == len(set(self.numbers.tolist()))
+        assert (self._hashes <= self.limit).all()
         assert np.array_equal(self._hashes, hashes(self.seed, self.numbers))

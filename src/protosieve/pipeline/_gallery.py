@@ -14,9 +14,9 @@ from protosieve._typing import Array
 from protosieve.pipeline._bottom import Bottom
 from protosieve.pipeline._tables import decoded, joined, packed, taken, unpacked
 
-__all__ = ["Gallery"]
+__all__ = ["MOST", "Gallery", "Shown"]
 
-_MOST, _FEWEST = 8192, 64  # rows
+MOST, _FEWEST = 8192, 64  # rows
 _BYTES = 1 << 25  # of cells and numbers together
 
 
@@ -53,9 +53,17 @@ class Gallery:
         self._forget_packed()
 
     @classmethod
-    def empty(cls, seed: int) -> "Gallery":
-        """Of no rows yet."""
-        return cls(Bottom(seed, _MOST))
+    def empty(cls, seed: int, limit: int = 2**64 - 1) -> "Gallery":
+        """Of no rows yet; hashes above ``limit`` will not be needed."""
+        return cls(Bottom(seed, MOST, limit=limit))
+
+    @classmethod
+    def of(cls, seed: int, shown: Shown, seen: int) -> "Gallery":
+        """Rows that were drawn elsewhere, of so many."""
+        made = cls.empty(seed)
+        made.take(shown.numbers, shown.rows, [shown.table])
+        made.bottom.seen = seen
+        return made
 
     @property
     def seen(self) -> int:
@@ -71,6 +79,16 @@ class Gallery:
             table = decoded(taken(tables, fresh)).combine_chunks()
             self._parts.append(Shown(numbers[fresh], rows[fresh], table))
         if sum(len(part.numbers) for part in self._parts) > 2 * self.bottom.most:
+            self._parts = [self.shown()]
+
+    def merge(self, later: "Gallery", recode: Callable[[Array], Array]) -> None:
+        """Take in the sample of other rows, drawn with the same seed, whose numbers ``recode`` brings to ours."""
+        self.weight += later.weight
+        self.bottom.merge(later.bottom)
+        if later._parts:
+            self._make_room(self.seen / self.weight)
+            found = later.shown()
+            self._parts.append(found._replace(rows=recode(found.rows)))
             self._parts = [self.shown()]
 
     def convert(self, encode: Callable[[Array], Array]) -> None:

@@ -19,13 +19,13 @@ from protosieve.means import CompressedMean, Reservoir
 from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position
 from protosieve.pipeline._gallery import Gallery
 from protosieve.pipeline._options import METHODS, Options
-from protosieve.pipeline._tables import Records, taken
+from protosieve.pipeline._tables import Records
 from protosieve.preprocess import Encoding, Layout, Survey
 from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["Phase", "Run", "Surveying", "phases_of"]
+__all__ = ["Phase", "Run", "Surveying", "Weighing", "check_count", "check_some", "phases_of"]
 
 _HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
@@ -145,10 +145,7 @@ class Run:
 
     def keep_records(self, block: Block, first: int) -> None:
         """The users' own columns of rows that may be chosen, of a block whose first row has this number."""
-        held = self.selector.held_indices_
-        own = held[(held >= first) & (held < first + len(block))]
-        places = np.column_stack([own, block.numbers[own - first], block.sources[own - first]])
-        self.records.update(held, places, taken(block.tables, own - first))
+        self.records.follow(self.selector.held_indices_, first, block.numbers, block.sources, block.tables)
 
 
 class Phase(ABC):
@@ -181,8 +178,8 @@ class Phase(ABC):
 
     def check_some(self, run: Run) -> None:
         """`InputError` where none of the rows of these files could be used."""
-        if self.is_first and not run.rows:
-            raise InputError(_no_rows(self.sources, run.left_out))
+        if self.is_first:
+            check_some(_names(self.sources), run.rows, run.left_out)
 
 
 class Surveying(Phase):
@@ -248,7 +245,7 @@ class _Selecting(Phase):
         run.feed(block, block.rows, None if run.rows else run.target)
 
     def end(self, run: Run) -> None:
-        _check_count(self.sources, run.rows, run.n_rows)
+        check_count(_names(self.sources), run.rows, run.n_rows)
 
 
 class _Streaming(Phase):
@@ -302,7 +299,7 @@ class _Reviewing(Phase):
         run.keep_records(block, run.rows)
 
     def end(self, run: Run) -> None:
-        _check_count(self.sources, run.rows, run.n_rows)
+        check_count(_names(self.sources), run.rows, run.n_rows)
 
 
 class _Weighing(Phase):
@@ -322,7 +319,7 @@ class _Weighing(Phase):
         weighing.rows += len(rows)
 
     def end(self, run: Run) -> None:
-        _check_count(self.sources, run.rows, run.n_target)
+        check_count(_names(self.sources), run.rows, run.n_target)
 
 
 def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target: Sequence[Source]) -> list[Phase]:
@@ -349,21 +346,27 @@ def _free_memory() -> float:
         return math.inf
 
 
-def _check_count(sources: Sequence[Source], found: int, before: int) -> None:
+def check_count(files: Sequence[str], found: int, before: int) -> None:
     """Files that somebody still writes to would be surveyed in part and weighed as another whole."""
     if found != before:
         raise InputError(
-            f"{_named(sources)}: had {before:,} usable rows when read first and {found:,} now, so it has changed "
+            f"{_named(files)}: had {before:,} usable rows when read first and {found:,} now, so it has changed "
             "on the way; run again when it is complete"
         )
 
 
-def _named(sources: Sequence[Source]) -> str:
-    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
-
-
-def _no_rows(sources: Sequence[Source], left_out: LeftOut) -> str:
-    where = _named(sources)
+def check_some(files: Sequence[str], rows: int, left_out: LeftOut) -> None:
+    """`InputError` where no row could be used."""
+    if rows:
+        return
     if left_out.count:
-        return f"{where}: no row can be used; the first problem is {left_out.first[0]}"
-    return f"{where}: there are no rows; give files that have some"
+        raise InputError(f"{_named(files)}: no row can be used; the first problem is {left_out.first[0]}")
+    raise InputError(f"{_named(files)}: there are no rows; give files that have some")
+
+
+def _names(sources: Sequence[Source]) -> list[str]:
+    return [source.name for source in sources]
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} files"

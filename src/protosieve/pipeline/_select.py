@@ -8,24 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
 from protosieve.errors import InputError, OutputError, ParameterError
-from protosieve.io import Source, check_output, check_schemas, find_sources, write_table
+from protosieve.io import Source, check_output, find_sources, write_table
 from protosieve.kernels import Gaussian, Kernel
 from protosieve.pipeline._ahead import ahead
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Block, Position, patience, read_blocks
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
 from protosieve.pipeline._finish import finish
+from protosieve.pipeline._fresh import fresh
 from protosieve.pipeline._options import Options, kernel_of, names, shape_text
 from protosieve.pipeline._progress import Tick, Watcher
 from protosieve.pipeline._run import Phase, Run, Surveying, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
 from protosieve.pipeline._watch import Onlookers, report_place, served
-from protosieve.preprocess import Encoding, Layout, Survey
+from protosieve.preprocess import Encoding
 
 __all__ = ["Surveyed", "select", "survey"]
 
@@ -248,7 +247,7 @@ def survey(
         **_several(columns),
     )
     sources = find_sources(options.inputs, options.format)
-    run = _fresh(options, sources, [])
+    run = fresh(options, sources, [])
     job = _Job(run, sources, [Surveying(sources, run.layout, is_input=True, is_target=True)], None)
     with bar(quiet) if progress is None else nullcontext(progress) as watcher:
         job.drive(watcher)
@@ -366,7 +365,7 @@ def _begin(
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
     _check_apart(outputs, store, [*inputs, *target])
-    run = _fresh(options, inputs, target)
+    run = fresh(options, inputs, target)
     _check_once(phases_of(options, run.layout, inputs, target), store)
     if store is not None:
         run = take_up(store.path, run, resume)
@@ -406,32 +405,3 @@ def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:
 def _next(blocks: Iterator[Block], stop: Stop) -> Block | None:
     with stop.at_once():
         return next(blocks, None)
-
-
-def _fresh(options: Options, inputs: list[Source], target: list[Source]) -> Run:
-    """A run before its first row."""
-    schema = check_schemas([*inputs, *target])
-    layout = Layout.of(
-        schema,
-        features=options.features,
-        exclude=options.exclude,
-        id=options.id,
-        label=options.label,
-        embedding=options.embedding,
-        categorical=options.categorical,
-        image=options.image,
-        text=options.text,
-        coordinates=options.coordinates,
-    )
-    seed = options.random_state
-    return Run(
-        options=options,
-        files=[_known(source) for source in inputs],
-        target_files=[_known(source) for source in target],
-        seed=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
-        survey=Survey.of(layout),
-    )
-
-
-def _known(source: Source) -> dict[str, Any]:
-    return source.fingerprint() or {"name": source.name, "size": source.size}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 
-__all__ = ["Records", "decoded", "joined", "packed", "taken", "unpacked"]
+__all__ = ["Records", "compact", "decoded", "joined", "packed", "taken", "unpacked"]
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
@@ -37,6 +37,15 @@ def taken(tables: Sequence[pa.Table], rows: NDArray[np.int64]) -> pa.Table:
 def decoded(table: pa.Table) -> pa.Table:
     """Values in place of codes: a dictionary holds every value of its column, however few rows are kept."""
     return pa.table([_decoded(column) for column in table.columns], names=table.column_names)
+
+
+def compact(table: pa.Table) -> pa.Table:
+    """The same with dictionaries of the values that are there only: those of a file may be large."""
+    columns = [
+        _decoded(column).combine_chunks().dictionary_encode() if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
 
 
 def _joined(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -90,6 +99,18 @@ class Records:
     def __post_init__(self) -> None:
         self._table: pa.Table | None = None if self.packed is None else unpacked(self.packed)
         self.packed = None
+
+    def follow(
+        self,
+        held: NDArray[np.int64],
+        first: int,
+        numbers: NDArray[np.int64],
+        sources: NDArray[np.int64],
+        tables: Sequence[pa.Table],
+    ) -> None:
+        """Of all rows the ``held`` ones are needed; some may be in this block, whose first row is number ``first``."""
+        own = held[(held >= first) & (held < first + len(numbers))] - first
+        self.update(held, np.column_stack([own + first, numbers[own], sources[own]]), taken(tables, own))
 
     def update(self, held: NDArray[np.int64], places: NDArray[np.int64], table: pa.Table) -> None:
         """Of all rows the ``held`` ones are still needed; some are new, here are their places and columns."""

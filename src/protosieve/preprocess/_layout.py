@@ -14,6 +14,7 @@ from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._choice import choose, dtype_of
 from protosieve.preprocess._columns import Column, Problems
+from protosieve.preprocess._lists import ListColumn
 from protosieve.preprocess._words import as_names, listing
 
 __all__ = ["Layout", "check_columns"]
@@ -125,9 +126,8 @@ class Layout:
         Time and memory are O(rows x width), and one look-up per distinct category of the table.
         """
         check_columns(table, self.columns)
+        self.meet(table)
         cells = {name: whole(table.column(name)) for name in self.columns}
-        for column in self.items:
-            column.meet(cells[column.name])
         problems: Problems = {}
         parts: dict[str, Array] = {}
         for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
@@ -135,6 +135,23 @@ class Layout:
         out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
         out[list(problems)] = 0
         return out, sorted(problems.items())
+
+    @property
+    def unmet(self) -> list[str]:
+        """Columns of lists whose length nobody knows yet."""
+        return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
+
+    def meet(self, table: pa.Table) -> None:
+        """Learn the length of such lists from the first there are in a table."""
+        for column in self.items:
+            if column.name in self.unmet:
+                column.meet(whole(table.column(column.name)))
+
+    def agree(self, later: "Layout") -> None:
+        """Lengths of lists that were not known yet are those of the other; `InputError` where both know another."""
+        for mine, theirs in zip(self.items, later.items, strict=True):
+            if isinstance(mine, ListColumn) and isinstance(theirs, ListColumn):
+                mine.agree(theirs)
 
     def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
         read, nulls = column.read(cells, problems, grow)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from protosieve._state import storable
 from protosieve._typing import Array
+from protosieve.errors import InputError
 from protosieve.preprocess._cells import is_list, is_number, shown
 from protosieve.preprocess._columns import Column, Problems
 
@@ -32,6 +33,15 @@ class ListColumn(Column):
         if not self.length and _of_numbers(cells.type):
             lengths = _lengths(cells)
             self.length = int(lengths[np.argmax(lengths > 0)]) if (lengths > 0).any() else 0
+
+    def agree(self, other: "ListColumn") -> None:
+        """One length for both; the first that is known."""
+        if self.length and other.length and self.length != other.length:
+            raise InputError(
+                f"column {self.name!r} begins with lists of {self.length} values in one place and of {other.length} in "
+                "another; give lists of one length"
+            )
+        self.length = self.length or other.length
 
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
         if not _of_numbers(cells.type):

@@ -62,6 +62,15 @@ class Moments:
         self.low = np.minimum(self.low, low)
         self.high = np.maximum(self.high, high)
 
+    def merge(self, later: "Moments") -> None:
+        """Take in the statistics of other rows of these columns: O(columns). To rounding, those of all rows."""
+        with np.errstate(all="ignore"):
+            first = (self.count == 0) & (later.count > 0)
+            self.origin[first] = later.origin[first]
+            self._merge(later.count, (later.origin - self.origin) + later.drift, later.m2)
+        self.low = np.minimum(self.low, later.low)
+        self.high = np.maximum(self.high, later.high)
+
     def _merge(self, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
         share = count / np.maximum(self.count + count, 1)
         apart = drift - self.drift

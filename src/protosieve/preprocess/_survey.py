@@ -1,7 +1,9 @@
 """Statistics of raw rows, gathered as they go by."""
 
 import numbers
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +71,23 @@ class Survey:
             self.tallies[i] = _added(self.tallies[i], raw[:, place].astype(np.int64) - MISSING)
         self.rows += len(raw)
 
+    def merge(self, later: "Survey") -> Callable[[Array], Array]:
+        """Take in what was learnt of the rows that come after these, under the same columns.
+
+        Counts, ranges and the order of categories are those of one survey of all rows; means and spreads are so to
+        rounding. Returns what brings raw rows of the later layout to this one, for their codes of categories are
+        others. O(columns + categories).
+        """
+        self.layout.agree(later.layout)
+        codes = [mine.adopt(theirs.values) for mine, theirs in _pairs(self.layout, later.layout)]
+        if later.moments is not None:
+            self.moments = self.moments or Moments.empty(len(_measured(self.layout)))
+            self.moments.merge(later.moments)
+        for i, code in enumerate(codes):
+            self.tallies[i] = _summed(self.tallies[i], later.tallies[i], np.append(0, code + 1))
+        self.rows += later.rows
+        return partial(_recoded, _categories(self.layout), codes)
+
     def settle(self, scale: str = "standard", max_categories: int = 32) -> Encoding:
         """Decide how rows are encoded.
 
@@ -107,6 +126,29 @@ def _measured(layout: Layout) -> NDArray[np.int64]:
 
 def _categories(layout: Layout) -> list[int]:
     return [place for column, place in layout.placed() if isinstance(column, CategoryColumn)]
+
+
+def _pairs(layout: Layout, later: Layout) -> Iterator[tuple[CategoryColumn, CategoryColumn]]:
+    for mine, theirs in zip(layout.items, later.items, strict=True):
+        if isinstance(mine, CategoryColumn) and isinstance(theirs, CategoryColumn):
+            yield mine, theirs
+
+
+def _summed(tally: NDArray[np.int64], later: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
+    """Both, once the later one's counts are put to their ``places`` here, which all differ."""
+    total = np.zeros(max(len(tally), 1 + int(places.max())), np.int64)
+    total[: len(tally)] = tally
+    total[places[: len(later)]] += later  # a value that no row has yet has no count
+    return total
+
+
+def _recoded(places: Sequence[int], codes: Sequence[Array], raw: Array) -> Array:
+    """Raw rows with each code of a category column replaced by ``codes`` of it; nulls stay."""
+    found = raw.copy()
+    for place, new in zip(places, codes, strict=True) if len(raw) else ():
+        old = raw[:, place].astype(np.int64)
+        found[:, place] = np.append(new, MISSING)[old]  # a null's code, -1, is the last
+    return found
 
 
 def _added(tally: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -172,7 +172,7 @@ class StreamSelector(Selector):
         check_is_fitted(self)
         stream = self._stream
         waiting = np.arange(stream.n_judged, stream.n_seen)
-        if stream.objective is None:
+        if stream.progress is None:
             return waiting
         return np.union1d(self._held(stream.progress, stream.running), waiting)
 
@@ -184,7 +184,7 @@ class StreamSelector(Selector):
         """
         check_is_fitted(self)
         stream = self._stream
-        if stream.objective is None:
+        if stream.progress is None:
             return Standing(stream.n_seen, None, None)
         with one_thread():  # the bound is computed once: a glance must not give a result other bits
             value, bound = self._value(stream.progress), stream.running.running_bound(self.block_size)
@@ -212,6 +212,21 @@ class StreamSelector(Selector):
             feature_names=None if names is None else list(names),
             stream=self._stream,
         )
+
+    def _begin_by(self, objective: Objective, like: Array) -> None:
+        """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
+        self._check_parameters()
+        stream = self._open(self._working(like), None)
+        stream.objective = objective
+        self._remember_columns(like, reset=True)
+        self._stream, self._result = stream, None
+
+    def _chosen(self) -> Selection:
+        """What a result would be made of, before weights are solved and judged."""
+        check_is_fitted(self)
+        with one_thread():
+            stream = self._caught_up()
+            return self._choose(stream.progress, stream.running)
 
     def _restore(self, saved: Saved) -> None:
         self.n_features_in_ = saved.n_features

@@ -1,0 +1,103 @@
+"""The partition list: which rows of which files are worked on together."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from protosieve.io import Source, Stretch
+from protosieve.selectors._rules import whole_number
+
+__all__ = ["PARTITION_ROWS", "Partition", "partitions_of"]
+
+PARTITION_ROWS = 1_000_000
+_ROW_BYTES = 256  # of a file that does not tell its rows, in which they are counted: a guess, for balance only
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows that follow one another, in one file or several: the unit of work, and of what is done again.
+
+    A value without open handles, which can be pickled. ``rows`` is ``None`` where only reading tells.
+
+    >>> import pyarrow as pa
+    >>> from protosieve.distributed import partitions_of
+    >>> from protosieve.io import BatchSource
+    >>> first, second = (BatchSource.of(name, pa.table({"x": range(100)})) for name in ("first", "second"))
+    >>> [partition.rows for partition in partitions_of([first, second], partition_rows=100)]
+    [100, 100]
+    """
+
+    number: int
+    first_file: int  # the place of its first file among all
+    stretches: list[Stretch]
+    rows: int | None
+
+    @property
+    def first_row(self) -> int:
+        """Of its first file; all others it reads from their beginning."""
+        return self.stretches[0].first
+
+    @property
+    def names(self) -> list[str]:
+        return [stretch.name for stretch in self.stretches]
+
+    def files(self) -> Iterator[tuple[int, Stretch]]:
+        """Each stretch with the place of its file among all."""
+        return enumerate(self.stretches, self.first_file)
+
+
+def partitions_of(sources: Sequence[Source], partition_rows: int = PARTITION_ROWS) -> list[Partition]:
+    """Cut files, in their order, into partitions of about ``partition_rows`` rows.
+
+    Parquet is cut at row groups; of other formats a file stays whole. Small files share a partition. The list follows
+    from the files and ``partition_rows`` alone, so that any number of workers gives the same answer; it is as even as
+    whole groups allow: no partition is more than one group larger than the average. Reads the heads of all files.
+    """
+    whole_number(1).check("select", "partition_rows", partition_rows)
+    groups = [group for file, source in enumerate(sources) for group in _groups(file, source)]
+    total = sum(group.weight for group in groups)
+    parts = max(1, math.ceil(total / partition_rows))
+    begins = itertools.accumulate((group.weight for group in groups[:-1]), initial=0.0)
+    shares = [_share_of(place, group.weight, total, parts) for group, place in zip(groups, begins, strict=True)]
+    found = itertools.groupby(zip(shares, groups, strict=True), key=lambda one: one[0])
+    return [_partition(number, sources, [group for _, group in run]) for number, (_, run) in enumerate(found)]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The least that is read: a row group of a file, or all of it."""
+
+    file: int
+    first: int
+    rows: int | None
+    weight: float  # in rows
+
+
+def _groups(file: int, source: Source) -> list[_Group]:
+    known = source.groups()
+    if known is None:
+        return [_Group(file, 0, None, (source.size or 0) / _ROW_BYTES)]
+    firsts = itertools.accumulate(known, initial=0)
+    return [_Group(file, first, rows, rows) for first, rows in zip(firsts, known or [0], strict=False)]
+
+
+def _share_of(begin: float, weight: float, total: float, parts: int) -> int:
+    """The partition that holds the middle of a group; it never falls from one group to the next."""
+    return min(parts - 1, int(parts * (begin + weight / 2) / total)) if total else 0
+
+
+def _partition(number: int, sources: Sequence[Source], groups: list[_Group]) -> Partition:
+    files = [list(run) for _, run in itertools.groupby(groups, key=lambda group: group.file)]
+    rows = [group.rows for group in groups]
+    return Partition(
+        number=number,
+        first_file=groups[0].file,
+        stretches=[_stretch(sources[run[0].file], run) for run in files],
+        rows=None if None in rows else sum(count for count in rows if count is not None),
+    )
+
+
+def _stretch(source: Source, run: list[_Group]) -> Stretch:
+    rows = run[-1].rows
+    return Stretch(source, run[0].first, None if rows is None else run[-1].first + rows)
