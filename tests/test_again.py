@@ -12,11 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protosieve import InputError, Prototypes
+from protosieve import InputError, Prototypes, select
 from protosieve.io import read_result, write_table
 from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
-from protosieve.pipeline import select
 from protosieve.pipeline._again import draw_sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from protosieve import InputError, OutputError, ProtoSwap, StateFileError
+from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
 from protosieve.kernels import Gaussian
-from protosieve.pipeline import Stopped, select
+from protosieve.pipeline import Stopped
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from protosieve.pipeline import Stopped, select
+from protosieve import select
+from protosieve.pipeline import Stopped
 from protosieve.pipeline._run import Run, Surveying
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from protosieve import DataSample
-from protosieve.pipeline import Stopped, _gallery, select
+from protosieve import DataSample, select
+from protosieve.pipeline import Stopped, _gallery
 from protosieve.pipeline._bottom import Bottom, hashes
 from protosieve.pipeline._gallery import Gallery
 

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap
+from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap, select
 from protosieve.cli._values import arguments
 from protosieve.kernels import Gaussian
-from protosieve.pipeline import select, survey
+from protosieve.pipeline import survey
 from protosieve.pipeline._blocks import rows_per_block
 from protosieve.pipeline._tables import Records
 

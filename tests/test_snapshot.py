@@ -9,7 +9,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from protosieve.pipeline import _select, select
+from protosieve import select
+from protosieve.pipeline import _job
 from protosieve.pipeline._finish import snapshot
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 def looked(monkeypatch):
     """A snapshot after every block, with the pass it was taken in and the rows it had used."""
     found = []
-    take = _select._Job._take
+    take = _job.Job._take
 
     def look(job, phase, block):
         take(job, phase, block)
         found.append((phase.label, job.run.rows, snapshot(job.run, [source.name for source in job.inputs])))
 
     def begin():
-        monkeypatch.setattr(_select._Job, "_take", look)
+        monkeypatch.setattr(_job.Job, "_take", look)
         return found
 
     return begin

@@ -50,7 +50,7 @@ SURFACE = {
         "job_of", "levels", "merge_candidates", "merge_summaries", "merge_weights", "partitions_of", "select_in_turn",
         "select_partition", "settle", "summarise", "weigh_partition",
     ],
-    "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "select", "survey"],
+    "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
 }  # fmt: skip
 
 

@@ -230,7 +230,7 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, monkeypatch, options, error, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("protosieve.pipeline._select._Job.drive", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr("protosieve.pipeline._job.Job.drive", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(error, match=words):
         protosieve.select(path, 3, **options)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from protosieve._compare import Comparison, compare
     from protosieve._criticisms import Criticisms, criticisms
     from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
+    from protosieve._select import select
     from protosieve.errors import (
         InputError,
         OutputError,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         ProtosieveWarning,
         StateFileError,
     )
-    from protosieve.pipeline import select
     from protosieve.selectors import (
         MMDCritic,
         ProtoBasic,
@@ -74,7 +74,7 @@ _HOMES = {
     "_criticisms": ("Criticisms", "criticisms"),
     "_prototypes": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
-    "pipeline": ("select",),
+    "_select": ("select",),
     "selectors": (
         "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "load",
     ),

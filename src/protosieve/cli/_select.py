@@ -5,11 +5,11 @@ import sys
 from typing import Any
 
 from protosieve._prototypes import Prototypes
+from protosieve._select import select
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
 from protosieve.errors import ParameterError
-from protosieve.pipeline import select
 from protosieve.pipeline._watch import report_place
 
 __all__ = ["perform"]

@@ -18,7 +18,7 @@ from protosieve.preprocess._settle import SCALES
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "shape_text"]
+__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "several", "shape_text"]
 
 METHODS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -240,3 +240,9 @@ def _kernel_flags(kernel: Kernel) -> list[str]:
         return []
     width = getattr(kernel, "width", "median")
     return ["--kernel", name] + ([] if width == "median" else ["--width", str(float(width))])
+
+
+def several(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that may be one name or several, as lists; those that were not given are left out."""
+    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
+    return {name: names(v, name) if name in lists else v for name, v in given.items() if v is not None}
