@@ -17,7 +17,7 @@ from protosieve.pipeline import _options as engine
 from terminals import run
 
 SRC = Path(protosieve.__file__).parents[1]
-SHOWN = {"quiet", "json"}
+OWN = {"quiet", "json", "watch_at"}  # options of the command, not arguments of the function
 
 
 def parameters(command):
@@ -31,7 +31,7 @@ def flags(name, command=_app.select):
 
 
 def test_the_options_of_select_are_the_arguments_of_the_function():
-    assert set(parameters(_app.select)) - SHOWN == set(parameters(protosieve.select)) - {"quiet", "progress"}
+    assert set(parameters(_app.select)) - OWN == set(parameters(protosieve.select)) - {"quiet", "progress"}
 
 
 def test_the_options_of_compare_are_those_of_select():
@@ -52,7 +52,7 @@ def test_the_defaults_are_those_of_the_function():
         name: p.default for name, p in parameters(protosieve.select).items() if p.default is not inspect.Parameter.empty
     }
     assert functions == DEFAULTS
-    for name in set(parameters(_app.select)) - SHOWN - {"inputs", "n_prototypes"}:
+    for name in set(parameters(_app.select)) - OWN - {"inputs", "n_prototypes"}:
         assert str(parameters(_app.select)[name].default) == str(functions[name])
 
 
@@ -100,7 +100,7 @@ def test_a_word_becomes_a_value(monkeypatch, words, name, value):
 
 def test_the_engine_speaks_of_options_the_command_line_has():
     for name in set(parameters(_app.select)) | {"methods"}:
-        if name not in SHOWN | {"inputs"}:
+        if name not in OWN | {"inputs"}:
             command = _app.compare if name == "methods" else _app.select
             assert in_flags(f"{name} must be something") == f"{flags(name, command)[0]} must be something"
 

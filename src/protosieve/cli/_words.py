@@ -8,11 +8,12 @@ _FLAGS = {
     "n_prototypes": "-m",
     "random_state": "--seed",
     "coordinates": "--map",
+    "watch": "--watch-at",  # which alone can be wrong
 }  # where the two differ in more than dashes
 _OTHERS = (
     "bad_rows", "categorical", "checkpoint", "embedding", "every", "exact_weights", "exclude", "features", "format",
     "id", "image", "image_shape", "kernel", "label", "max_categories", "method", "methods", "output", "passes",
-    "resume", "sample", "scale", "target", "text", "width",
+    "report", "resume", "sample", "scale", "target", "text", "width",
 )  # fmt: skip
 _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 
