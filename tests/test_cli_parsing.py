@@ -100,9 +100,10 @@ def test_a_word_becomes_a_value(monkeypatch, words, name, value):
 
 def test_the_engine_speaks_of_options_the_command_line_has():
     for name in set(parameters(_app.select)) | {"methods"}:
-        if name not in OWN | {"inputs"}:
+        if name not in OWN | {"inputs", "watch"}:
             command = _app.compare if name == "methods" else _app.select
             assert in_flags(f"{name} must be something") == f"{flags(name, command)[0]} must be something"
+    assert in_flags("watch must be something") == f"{flags('watch_at')[0]} must be something"
 
 
 def test_help_needs_nothing_numeric():
