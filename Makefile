@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions paper soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report paper soak clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -54,6 +54,9 @@ bench-files: $(VENV)/.ready  ## Two million rows in Parquet files: time against 
 
 bench-partitions: $(VENV)/.ready  ## 16 partitions merged against one stream, Letters and a million rows
 	$(RUN) -m benchmarks.partitions
+
+bench-report: $(VENV)/.ready  ## What the page about 500 prototypes of a million rows costs, against the run
+	$(RUN) -m benchmarks.report
 
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
 	$(RUN) -m experiments

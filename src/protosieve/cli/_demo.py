@@ -24,7 +24,7 @@ __all__ = ["perform"]
 _COMMAND = 'protosieve select digits -m 20 --embedding pixels --label digit --id "image id" -o chosen.csv'
 _DRAWN = 8
 _NEXT = (
-    "protosieve select YOUR_FILES -m 100 -o chosen.parquet",
+    "protosieve select YOUR_FILES -m 100 -o chosen.parquet --report page.html",
     "protosieve compare YOUR_FILES -m 50",
     "protosieve select --help",
 )
