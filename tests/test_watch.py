@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve.errors import OutputError, ParameterError
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.pipeline import _watch
 from protosieve.pipeline._watch import Onlookers, report_place
+from protosieve.report._live import Live
 
 
 @pytest.fixture
@@ -171,6 +172,41 @@ def test_a_run_that_is_watched_comes_to_the_same(path, tmp_path, monkeypatch, ca
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
     assert capfd.readouterr().err.startswith("Watch it at http://127.0.0.1:")
     assert [card["row"] for card in _story(tmp_path / "page.html")["cards"]] == plain.indices.tolist()
+
+
+def _published(monkeypatch):
+    """Every story that a run in this process shows."""
+    shown, publish = [], Live.publish
+    monkeypatch.setattr(_watch, "_PAUSE", 0.0)
+    monkeypatch.setattr(_watch, "_REST", 0)
+    monkeypatch.setattr(Live, "publish", lambda live, story: (shown.append(story), publish(live, story)))
+    return shown
+
+
+def test_while_members_are_weighed_they_stay_on_the_page(path, tmp_path, monkeypatch):
+    shown = _published(monkeypatch)
+    protosieve.select(path, 8, exact_weights=True, watch=True, report=tmp_path / "page.html")
+    weighing = [story for story in shown if story["state"]["pass"] == "weigh"]
+    assert weighing
+    assert all(len(story["cards"]) == 8 for story in weighing)
+    assert [story["state"]["done"] for story in shown] == [False] * (len(shown) - 1) + [True]
+
+
+def test_a_look_that_fails_does_not_cost_the_run(path, tmp_path, monkeypatch):
+    plain = protosieve.select(path, 8)
+    _published(monkeypatch)
+    told, calls = _watch._told, []
+
+    def failing(result):
+        calls.append(None)
+        if len(calls) == 1:
+            raise ZeroDivisionError("no such luck")
+        return told(result)
+
+    monkeypatch.setattr(_watch, "_told", failing)
+    with pytest.warns(ProtosieveWarning, match="a look at the run failed, and it goes on: ZeroDivisionError: no such"):
+        seen = protosieve.select(path, 8, watch=True, report=tmp_path / "page.html")
+    assert seen.table.equals(plain.table)
 
 
 def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from protosieve._prototypes import Prototypes
-from protosieve.errors import OutputError
+from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.pipeline._finish import snapshot
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._progress import Tick
@@ -50,13 +51,21 @@ class Onlookers:
         self._run, self._files, self._place, self._live = run, files, place, live
         self._next = 0.0
         self._tick: Tick | None = None
+        self._last: dict[str, Any] | None = None  # what was shown last of the prototypes
 
     def __call__(self, tick: Tick) -> None:
         now = time.monotonic()
         self._tick = tick
         if self._live is None or now < self._next:
             return
-        self._live.publish(self._now(tick))
+        try:
+            self._live.publish(self._now(tick))
+        except Exception as error:  # a look that fails must not cost the run
+            warnings.warn(
+                f"a look at the run failed, and it goes on: {type(error).__name__}: {error}",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
         spent = time.monotonic() - now
         self._next = now + spent + max(_PAUSE, _REST * spent)
 
@@ -65,10 +74,10 @@ class Onlookers:
         if self._place is None:
             return
         told = _told(result)
+        save_page(self._place, render(told))
         if self._live is not None:
             over = {**_NOWHERE, "done": True, "rows": result.n_seen, "note": f"The report is in {self._place}."}
             self._live.publish({**told, "state": over})
-        save_page(self._place, render(told))
 
     def leave(self, place: str) -> str | None:
         """The run is stopped, at ``place`` and with nothing half done: a report of what there is; returns what to say.
@@ -91,7 +100,9 @@ class Onlookers:
     def _now(self, tick: Tick) -> dict[str, Any]:
         result = snapshot(self._run, self._files)
         if result is not None:
-            return {**_told(result), "state": _state(tick, None)}
+            self._last = _told(result)
+        if self._last is not None:  # while members are weighed nothing else changes
+            return {**self._last, "state": _state(tick, None)}
         return blank(_title(self._run.options), _state(tick, _waiting(self._run, tick)))
 
 
