@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -345,23 +346,36 @@ class Slow(io.RawIOBase):
         return min(len(part), len(buffer))
 
 
+def slow(parts):
+    return _places._opened(Slow(parts))
+
+
 def test_rows_of_a_slow_pipe_are_handed_on_before_there_are_many(monkeypatch):
     monkeypatch.setattr(_places, "_WAIT", 0.0)
     text = b'1,"a\nb"\n2,c\n3,"d ""e"" f"\n4,g\n'
     for cut in range(1, 12):  # also in the midst of rows and of quotes
         parts = [text[i : i + cut] for i in range(0, len(text), cut)]
-        batches = [table for _, table in Records(io.BufferedReader(Slow(parts)), ["n", "s"], ",").batches()]
+        batches = [table for _, table in Records(slow(parts).arriving, ["n", "s"], ",").batches()]
         assert pa.concat_tables(batches).to_pydict() == {"n": list("1234"), "s": ["a\nb", "c", 'd "e" f', "g"]}
     whole = text.splitlines(keepends=True)
-    lines = [whole[0] + whole[1], *whole[2:]]
-    records = Records(io.BufferedReader(Slow(lines)), ["n", "s"], ",")
+    records = Records(slow([whole[0] + whole[1], *whole[2:]]).arriving, ["n", "s"], ",")
     assert [len(numbers) for numbers, _ in records.batches()] == [1, 1, 1, 1]
 
 
 def test_what_arrives_is_all_that_is_asked_for_or_all_there_is_so_far(monkeypatch):
     parts = [b"ab", b"cd", b"ef"]
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"abcdef"
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 3) == b"abc"
-    assert _places.arriving(io.BufferedReader(Slow([])), 3) == b""
+    assert slow(parts).arriving(100) == b"abcdef"
+    assert slow(parts).arriving(3) == b"abc"
+    assert slow([]).arriving(3) == b""
     monkeypatch.setattr(_places, "_WAIT", 0.0)
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"ab"
+    assert slow(parts).arriving(100) == b"ab"
+
+
+def test_a_pipe_that_is_silent_does_not_keep_back_what_it_said():
+    out, into = os.pipe()
+    with os.fdopen(into, "wb", buffering=0) as speaker, os.fdopen(out, "rb") as heard:
+        opened = _places.Pipe("a pipe", lambda: heard, own=False).open()
+        speaker.write(b"one\n")
+        assert opened.arriving(1 << 20) == b"one\n"  # and does not wait for more
+        speaker.write(b"two\n")
+        assert opened.arriving(1 << 20) == b"two\n"

@@ -19,6 +19,7 @@ import pytest
 import protosieve
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.pipeline import _watch
+from protosieve.pipeline._run import Run
 from protosieve.pipeline._watch import Onlookers, report_place
 from protosieve.report._live import Live
 
@@ -53,12 +54,19 @@ class Watched:
         line = self.process.stderr.readline()
         self.address = re.fullmatch(r"Watch it at (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n", line)[1]
         self.version, self.rows = 0, -1  # the first line is none
+        self._lines = _lines()
         self._enough = threading.Event()
         self._feeding = threading.Thread(target=self._feed)
 
     def begin(self):
         """Rows, a few at a time, until `end`."""
         self._feeding.start()
+
+    def feed_once(self, rows):
+        """So many rows at once, and then silence."""
+        if not self.process.stdin.closed:
+            self.process.stdin.write("".join(islice(self._lines, rows)))
+            self.process.stdin.flush()
 
     def end(self):
         self._enough.set()
@@ -76,10 +84,9 @@ class Watched:
         self.process.wait()
 
     def _feed(self):
-        lines = _lines()
         with suppress(BrokenPipeError):
             while not self._enough.wait(0.01):
-                self.process.stdin.write("".join(islice(lines, 250)))
+                self.process.stdin.write("".join(islice(self._lines, 250)))
                 self.process.stdin.flush()
                 self.rows += 250
 
@@ -262,6 +269,7 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
         ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
         ({"watch": "8000"}, ParameterError, "watch must be a host and a port"),
         ({"report": "a.html", "checkpoint": "a.html"}, OutputError, "is the checkpoint, which would be lost"),
+        ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, monkeypatch, options, error, words):
@@ -269,6 +277,21 @@ def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, mo
     monkeypatch.setattr("protosieve.pipeline._job.Job.drive", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(error, match=words):
         protosieve.select(path, 3, **options)
+
+
+def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(path, monkeypatch):
+    monkeypatch.setattr(Run, "feed", lambda *_: pytest.fail("rows were judged"))
+    with pytest.raises(ParameterError, match="image_shape='28x28' has 784 pixels, and a row has 2 numbers"):
+        protosieve.select(path, 3, image_shape=(28, 28))
+
+
+def test_rows_before_a_silence_are_seen(watched):
+    run = watched()
+    run.feed_once(20_000)
+    seen = run.until(lambda story: story["cards"])
+    run.feed_once(3000)
+    later = run.until(lambda story: story["state"]["rows"] > seen["state"]["rows"])
+    assert later["state"]["rows"] >= 20_000
 
 
 def test_a_report_that_cannot_be_written_keeps_the_checkpoint(path, tmp_path, monkeypatch):

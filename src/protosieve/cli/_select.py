@@ -19,6 +19,7 @@ def perform(given: dict[str, Any]) -> Prototypes:
     """Everything ``protosieve select`` does, with the options as they were given; returns the result."""
     options = {name: value for name, value in arguments(given).items() if name not in ("json", "watch_at")}
     options["watch"] = given["watch_at"] or given["watch"]
+    options["report"] = report_place(given["report"], options["watch"], given["output"])
     as_json, quiet, to_stdout = given["json"], given["quiet"], given["output"] == "-"
     if as_json and to_stdout:
         raise ParameterError(
@@ -32,8 +33,8 @@ def perform(given: dict[str, Any]) -> Prototypes:
     elif not quiet:
         out = console(sys.stderr if to_stdout else sys.stdout)
         summarise(result, given["output"], out)
-        if page := report_place(given["report"], options["watch"], given["output"]):
-            out.print(f"The report is in {page}.")
+        if options["report"] is not None:
+            out.print(f"The report is in {options['report']}.")
     return result
 
 

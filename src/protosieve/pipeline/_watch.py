@@ -35,7 +35,7 @@ def report_place(
     """Where the report goes, checked; a run that is watched leaves one beside its output even if none was asked for."""
     if report is None and not watch:
         return None
-    beside = Path("prototypes.html" if output in (None, "-") else output).with_suffix(".html")
+    beside = Path("prototypes" if output is None or os.fspath(output) == "-" else output).with_suffix(".html")
     place = os.fspath(beside if report is None else report)
     check_report(place)
     return place
