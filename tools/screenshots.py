@@ -96,9 +96,8 @@ def take(shot: Shot, browser: Any, folder: Path) -> Path:
     top = window.eval_on_selector(shot.at, "node => node.getBoundingClientRect().top + scrollY")
     shown = {"x": 0, "y": top - ABOVE, "width": SIZE[0], "height": SIZE[1]}
     window.screenshot(path=picture, full_page=True, clip=shown)
-    Image.open(picture).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE).save(
-        picture, optimize=True
-    )
+    colours = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 2, "dither": Image.Dither.NONE}
+    Image.open(picture).convert("RGB").quantize(COLOURS, **colours).save(picture, optimize=True)
     return picture
 
 
