@@ -48,16 +48,17 @@ class _Cells:
         self._inner: _Cells | None = None  # of lists
 
     def take(self, cells: pa.Array) -> None:
-        nulls = np.flatnonzero(cells.is_null().to_numpy(zero_copy_only=False)) if cells.null_count else []
-        self._nulls.update(np.asarray(nulls, np.int64) + self._count)
+        if cells.null_count:
+            nulls = np.flatnonzero(cells.is_null().to_numpy(zero_copy_only=False))
+            self._nulls.update((nulls + self._count).tobytes())
         self._count += len(cells)
         some = cells.drop_null() if cells.null_count else cells
         if is_list(some.type):
-            self._lengths.update(_numbers(pc.list_value_length(some)))
+            self._lengths.update(_as_bytes(pc.list_value_length(some)))
             self._inner = self._inner or _Cells()
             self._inner.take(some.flatten())
         elif _has_offsets(some.type):
-            self._lengths.update(_numbers(pc.binary_length(some)))
+            self._lengths.update(_as_bytes(pc.binary_length(some)))
             self._bytes.update(_joined(some))
         elif not pa.types.is_null(some.type):
             self._bytes.update(_fixed(some))
@@ -68,7 +69,7 @@ class _Cells:
         return self._count.to_bytes(8, "little") + parts + inner
 
 
-def _hash(data: bytes = b"") -> "hashlib._Hash":
+def _hash(data: bytes = b"") -> hashlib.blake2b:
     return hashlib.blake2b(data, digest_size=16)
 
 
@@ -81,8 +82,8 @@ def _has_offsets(kind: pa.DataType) -> bool:
     )
 
 
-def _numbers(lengths: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    return np.asarray(lengths.to_numpy(zero_copy_only=False)).astype(np.int64)
+def _as_bytes(lengths: pa.Array) -> bytes:
+    return np.asarray(lengths.to_numpy(zero_copy_only=False), np.int64).tobytes()
 
 
 def _joined(cells: pa.Array) -> memoryview | bytes:

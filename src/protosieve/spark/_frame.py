@@ -1,7 +1,7 @@
 """A DataFrame as what the passes want of it: a schema, a count, the first lists, and a task on every partition."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.io import BatchSource, Stretch
 from protosieve.io._file import explain
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import SPARK_CELLS, Task
+from protosieve.spark._tasks import SPARK_CELLS, Task, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,28 +47,28 @@ class Frame:
         found = self._df.select(place).where(f.size(place) > 0).limit(1).toArrow().column(0).combine_chunks()
         return found if len(found) else pa.nulls(1, self.schema.field(name).type)
 
-    def over(self, work: Callable[[Partition], Any], features: list[str], columns: Sequence[str] | None) -> Returned:
-        """A first pass: ``work`` on every partition, of some columns or all."""
-        return self._run(work, features, columns, None)
+    def over(self, work: Work, features: list[str], columns: Sequence[str] | None) -> Returned:
+        """A first pass: ``work`` on every partition, of some columns or all; rows are told by ``features``."""
+        return Returned(self.title, features, self._cells(work, features, columns, None))
 
-    def again(self, before: Returned, work: Callable[[Partition], Any], columns: Sequence[str] | None) -> Returned:
+    def again(self, before: Returned, work: Work, columns: Sequence[str] | None) -> Returned:
         """A later pass, over the same rows as ``before``."""
-        found = self._run(work, before.features, columns, before)
+        cells = self._cells(work, before.features, columns, before.digests)
+        found = Returned(self.title, before.features, cells)
         found.check_same(before)
         return found
 
-    def _run(
-        self, work: Callable[[Partition], Any], features: list[str], columns: Sequence[str] | None, before: Returned | None
-    ) -> Returned:
+    def _cells(
+        self, work: Work, features: list[str], columns: Sequence[str] | None, known: Mapping[int, bytes] | None
+    ) -> pa.Table:
         names = self.schema.names if columns is None else list(columns)
         schema = pa.schema([self.schema.field(name) for name in names])
-        task = Task(work, schema, features, self.title, None if before is None else before.digests)
+        task = Task(work, schema, features, self.title, known)
 
         def run(batches: Any) -> Any:  # Spark wants a function
             return task(batches)
 
-        cells = self._df.select(*map(self._place_of, names)).mapInArrow(run, SPARK_CELLS).toArrow()
-        return Returned(self.title, features, cells)
+        return self._df.select(*map(self._place_of, names)).mapInArrow(run, SPARK_CELLS).toArrow()
 
     def _place_of(self, name: str) -> str:
         return _place(self.schema.get_field_index(name))

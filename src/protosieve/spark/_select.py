@@ -78,8 +78,8 @@ random_state, bad_rows, image_shape, image, text, coordinates
     Returns
     -------
     Prototypes
-        As of `protosieve.select`: ``table`` has all columns of the chosen rows. In place of a file there is a partition,
-        such as ``"partition 3"``, and rows are numbered in the order of the partitions.
+        As of `protosieve.select`: ``table`` has all columns of the chosen rows. In place of a file there is a
+        partition, such as ``"partition 3"``, and rows are numbered in the order of the partitions.
 
     Notes
     -----
@@ -87,17 +87,15 @@ random_state, bad_rows, image_shape, image, text, coordinates
     batches and the selector's own; the driver holds what all partitions offer: some 4 ``sample`` rows after the
     first pass, ``n_prototypes`` rows of every partition and some 9,000 more after the second.
     """
+    lists = {
+        "features": features, "exclude": exclude, "id": id, "categorical": categorical, "coordinates": coordinates,
+    }  # fmt: skip
     options = Options(
         inputs=["DataFrame"],
         n_prototypes=n_prototypes,
         kernel=kernel_of(kernel, width),
         target=None if target is None else ["DataFrame"],
-        **several(
-            {
-                "features": features, "exclude": exclude, "id": id, "categorical": categorical,
-                "coordinates": coordinates,
-            }  # fmt: skip
-        ),
+        **several(lists),
         method=method,
         label=label,
         embedding=embedding,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -23,7 +24,9 @@ from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._run import Weighing
 from protosieve.spark._digest import Digest
 
-__all__ = ["CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "changed", "title_of"]
+__all__ = ["CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "Work", "changed", "title_of"]
+
+Work: TypeAlias = Callable[[Partition], object]
 
 CELLS = pa.schema(
     {"partition": pa.int64(), "piece": pa.int32(), "error": pa.string(), "digest": pa.binary(), "state": pa.binary()}
@@ -71,7 +74,7 @@ class Task:
     well: raised here it would reach the user as the stack of some worker.
     """
 
-    work: Callable[[Partition], object]
+    work: Work
     schema: pa.Schema  # of the batches, whatever Spark calls their columns
     features: list[str]  # to tell rows by
     title: str  # of the partitions
