@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 import signal
+import subprocess
 import sys
 from datetime import date, datetime
 from decimal import Decimal
@@ -288,7 +289,7 @@ class TestOnSpark:
         for words in (VECTOR, {**PLAIN, "exact_weights": True}):
             found = protosieve.spark.select(df, 15, target=frame(targets), **words)
             assert same(found, in_process(options(15, target=["DataFrame"], **words), targets=targets))
-            assert found.sample.of_target
+            assert found.sample.is_target
 
     def test_a_killed_worker_changes_nothing(self, df, tmp_path):
         marks = [tmp_path / "first", tmp_path / "second", tmp_path / "third"]
@@ -378,6 +379,36 @@ class TestOnSpark:
             protosieve.spark.select(df, 2, target="x.parquet", **VECTOR)
         with pytest.raises(InputError, match="there is no column 'vectr'"):
             protosieve.spark.select(df, 2, embedding="vectr")
+
+
+_CONNECTED = """
+import sys
+import numpy as np
+from pyspark.sql import SparkSession
+import protosieve.spark
+
+spark = SparkSession.builder.remote("local[2,4]").getOrCreate()
+first, *others = map(spark.read.parquet, sys.argv[2:])
+for other in others:
+    first = first.unionByName(other)
+found = protosieve.spark.select(first, 20, embedding="vector", id="name")
+np.savez(sys.argv[1], indices=found.indices, weights=found.weights)
+"""
+
+
+class TestOnSparkConnect:
+    pytestmark = on_spark
+
+    def test_the_answer_is_the_same_without_a_spark_context(self, spark, tmp_path):
+        pytest.importorskip("pyspark.sql.connect.dataframe", reason="Spark Connect's packages are not installed")
+        paths = [str(tmp_path / f"{i}.parquet") for i in range(len(SLICES))]
+        for table, path in zip(SLICES, paths, strict=True):
+            pq.write_table(table, path)
+        spark.stop()  # one process has one kind of session
+        subprocess.run([sys.executable, "-c", _CONNECTED, str(tmp_path / "found.npz"), *paths], check=True, timeout=300)
+        found, expected = np.load(tmp_path / "found.npz"), in_process(options(**VECTOR))
+        assert found["indices"].tolist() == expected.indices.tolist()
+        assert found["weights"].tolist() == expected.weights.tolist()
 
 
 def mapped(df, function):
