@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -19,12 +20,22 @@ from hypothesis import strategies as st
 
 import protosieve.spark
 from protosieve import InputError, OutputError, ParameterError, _state
-from protosieve.distributed import Job, Partition, job_of, merge_summaries, select_in_turn, settle, summarise
+from protosieve.distributed import (
+    Job,
+    Partition,
+    job_of,
+    merge_candidates,
+    merge_summaries,
+    select_in_turn,
+    settle,
+    summarise,
+)
 from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._options import Options, kernel_of
 from protosieve.spark._digest import Digest
 from protosieve.spark._returned import Returned
 from protosieve.spark._tasks import CELLS, Choosing, Looking, Task, Weighting
+from protosieve.spark._tree import Merging
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning"),
@@ -191,7 +202,19 @@ def test_rows_that_change_between_passes_are_an_error():
         with pytest.raises(InputError, match=how):
             again(changed)
     with pytest.raises(InputError, match=r"partition 2: gave other rows .*it is not there any more"):
-        again(SLICES[:2]).check_same(seen)
+        again(SLICES[:2]).check_all(seen.digests)
+
+
+def test_a_step_of_a_tree_is_a_merge_of_what_its_group_sent():
+    seen, plan = planned()
+    found = ran(Choosing(plan), SLICES, seen.digests)
+    cells = found._cells.filter(pa.compute.less(found._cells["partition"], 2))
+    merged = Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells))
+    (number, value), expected = next(merged.values()), [value for _, value in found.values()][:2]
+    assert number == 0
+    assert _state.dumps(value) == _state.dumps(merge_candidates(expected, plan))
+    with pytest.raises(InputError, match=r"partition 1: .*it is not there any more"):
+        Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells.slice(0, 1)))
 
 
 def test_a_third_pass_weighs_the_same_rows():
@@ -232,6 +255,7 @@ def spark():
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", 2)
         session = builder.config("spark.sql.session.timeZone", "Europe/Berlin").getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         yield session
@@ -275,6 +299,12 @@ class TestOnSpark:
         found = protosieve.spark.select(df, 20, **words)
         assert same(found, in_process(options(**words)))
         assert set(found.table["file"].to_pylist()) <= {"partition 0", "partition 1", "partition 2"}
+
+    def test_many_partitions_are_merged_in_the_same_tree(self, frame, monkeypatch):
+        slices = [people(200, seed) for seed in range(7)]
+        monkeypatch.setattr("protosieve.spark._passes.fan_in", lambda m: 2)  # so that there are two levels
+        found = protosieve.spark.select(frame(slices), 20, **VECTOR)
+        assert same(found, select_in_turn(job_over(options(**VECTOR), slices), at_once=2))
 
     def test_rows_keep_their_ids_labels_and_columns(self, df):
         found = protosieve.spark.select(df, 10, **PLAIN)

@@ -1,17 +1,18 @@
 """A DataFrame as what the passes want of it: a schema, a count, the first lists, and a task on every partition."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from protosieve.distributed import Partition
+from protosieve.distributed import Partition, Plan, levels
 from protosieve.errors import InputError, ParameterError
 from protosieve.io import BatchSource, Stretch
 from protosieve.io._file import explain
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import SPARK_CELLS, Task, Work
+from protosieve.spark._tasks import SPARK_CELLS, Choosing, Task, Work
+from protosieve.spark._tree import Merging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,29 +50,48 @@ class Frame:
 
     def over(self, work: Work, features: list[str], columns: Sequence[str] | None) -> Returned:
         """A first pass: ``work`` on every partition, of some columns or all; rows are told by ``features``."""
-        return Returned(self.title, features, self._cells(work, features, columns, None))
+        return Returned(self.title, features, self._cells(work, features, columns, None).toArrow())
 
     def again(self, before: Returned, work: Work, columns: Sequence[str] | None) -> Returned:
         """A later pass, over the same rows as ``before``."""
         cells = self._cells(work, before.features, columns, before.digests)
-        found = Returned(self.title, before.features, cells)
-        found.check_same(before)
+        return self._all(before, cells, before.digests)
+
+    def offered(self, before: Returned, plan: Plan, at_once: int) -> Returned:
+        """Pass B, over the same rows as ``before``; more sets of candidates than ``at_once`` are merged by a tree."""
+        from pyspark.sql import functions as f
+
+        cells, numbers = self._cells(Choosing(plan), before.features, None, before.digests), list(before.digests)
+        for _ in levels(before.partitions, at_once):
+            merging = Merging(plan, self.title, at_once, numbers)
+            cells = cells.groupBy(f.floor(f.col("partition") / at_once)).applyInArrow(_function(merging), SPARK_CELLS)
+            numbers = sorted({number // at_once for number in numbers})
+        return self._all(before, cells, numbers)
+
+    def _all(self, before: Returned, cells: "DataFrame", numbers: Iterable[int]) -> Returned:
+        found = Returned(self.title, before.features, cells.toArrow())
+        found.check_all(numbers)
         return found
 
     def _cells(
         self, work: Work, features: list[str], columns: Sequence[str] | None, known: Mapping[int, bytes] | None
-    ) -> pa.Table:
+    ) -> "DataFrame":
         names = self.schema.names if columns is None else list(columns)
         schema = pa.schema([self.schema.field(name) for name in names])
         task = Task(work, schema, features, self.title, known)
-
-        def run(batches: Any) -> Any:  # Spark wants a function
-            return task(batches)
-
-        return self._df.select(*map(self._place_of, names)).mapInArrow(run, SPARK_CELLS).toArrow()
+        return self._df.select(*map(self._place_of, names)).mapInArrow(_function(task), SPARK_CELLS)
 
     def _place_of(self, name: str) -> str:
         return _place(self.schema.get_field_index(name))
+
+
+def _function(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Spark asks a function for its name and arguments, and an object that can be called has none."""
+
+    def run(cells: Any) -> Any:
+        return task(cells)
+
+    return run
 
 
 def _place(i: int) -> str:

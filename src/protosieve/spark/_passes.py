@@ -2,14 +2,11 @@
 
 from protosieve._prototypes import Prototypes
 from protosieve.distributed import (
-    Candidates,
     Job,
     Plan,
     Summary,
     conclude,
     fan_in,
-    levels,
-    merge_candidates,
     merge_summaries,
     merge_weights,
     settle,
@@ -21,7 +18,7 @@ from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Run, check_count
 from protosieve.spark._frame import Frame
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import Choosing, Looking, Weighting
+from protosieve.spark._tasks import Looking, Weighting
 
 __all__ = ["Passes"]
 
@@ -46,8 +43,8 @@ class Passes:
         self.run.files = _files(seen)
         target = self._look_at_target()
         plan = settle(self.run, _merged(seen), None if target is None else _merged(target))
-        found = self.inputs.again(seen, Choosing(plan), None)
-        conclude(self.run, _gathered(found, plan), plan)
+        found = self.inputs.offered(seen, plan, fan_in(plan.n_prototypes))
+        conclude(self.run, [value for _, value in found.values()], plan)
         if self.run.options.exact_weights:
             self._weigh(seen if target is None else target, plan)
         return finish(self.run, seen.names)
@@ -84,13 +81,3 @@ def _files(seen: Returned) -> list[dict[str, object]]:
 
 def _merged(seen: Returned) -> Summary:
     return merge_summaries(value for _, value in seen.values())
-
-
-def _gathered(found: Returned, plan: Plan) -> list[Candidates]:
-    """What the last merge takes; a partition that Spark did not show had no rows."""
-    sent = dict(found.values())
-    width = len(plan.encoding.names)
-    candidates = [sent[i] if i in sent else Candidates.none(i, width) for i in range(found.partitions)]
-    for level in levels(len(candidates), fan_in(plan.n_prototypes)):
-        candidates = [merge_candidates([candidates[i] for i in group], plan) for group in level]
-    return candidates

@@ -1,6 +1,6 @@
 """What the tasks of a pass sent back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,9 @@ class Returned:
             pieces = self._cells.column("state").slice(first, last - first).to_pylist()
             yield number, _state.loads(b"".join(pieces), title_of(self.title, number))
 
-    def check_same(self, before: "Returned") -> None:
-        """Every partition that was there before."""
-        missing = [number for number in before.digests if number not in self.digests]
+    def check_all(self, numbers: Iterable[int]) -> None:
+        """Every one of these partitions, which were there before."""
+        missing = [number for number in numbers if number not in self.digests]
         if missing:
             raise changed(title_of(self.title, missing[0]), "it is not there any more")
 

@@ -24,7 +24,9 @@ from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._run import Weighing
 from protosieve.spark._digest import Digest
 
-__all__ = ["CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "Work", "changed", "title_of"]
+__all__ = [
+    "CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "Work", "changed", "failed", "sent", "title_of",
+]  # fmt: skip
 
 Work: TypeAlias = Callable[[Partition], object]
 
@@ -96,9 +98,9 @@ class Task:
                 value = self._worked(number, digest.watch(map(self._named, batches)))
             self._check(number, digest.result())
         except InputError as error:
-            yield _row(number, 0, str(error), None, None)
+            yield failed(number, error)
             return
-        yield from _rows(number, digest.result(), _state.dumps(value))
+        yield from sent(number, digest.result(), value)
 
     def _worked(self, number: int, batches: Iterator[pa.RecordBatch]) -> object:
         source = BatchSource(title_of(self.title, number), self.schema, batches)
@@ -136,9 +138,16 @@ def changed(name: str, how: str) -> InputError:
     )
 
 
-def _rows(number: int, digest: bytes, state: bytes) -> Iterator[pa.RecordBatch]:
+def sent(number: int, digest: bytes, value: object) -> Iterator[pa.RecordBatch]:
+    """A value as rows of `CELLS`."""
+    state = _state.dumps(value)
     for piece, start in enumerate(range(0, len(state), _PIECE)):
         yield _row(number, piece, None, digest, state[start : start + _PIECE])
+
+
+def failed(number: int, error: InputError) -> pa.RecordBatch:
+    """An error in its place."""
+    return _row(number, 0, str(error), None, None)
 
 
 def _row(*cells: object) -> pa.RecordBatch:
