@@ -51,6 +51,7 @@ SURFACE = {
         "select_partition", "settle", "summarise", "weigh_partition",
     ],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
+    "protosieve.spark": ["select"],
 }  # fmt: skip
 
 
