@@ -18,11 +18,21 @@ class Mortal:
     life: int
 
     def __call__(self, *arguments: Any) -> Any:
-        number = len(list(self.calls.iterdir())) + 1
-        (self.calls / f"{number}-{os.getpid()}").touch()
+        number = 1
+        while not self._is_call(number):
+            number += 1
         if number == self.life:
             os.kill(os.getpid(), signal.SIGKILL)
         return self.function(*arguments)
+
+    def _is_call(self, number: int) -> bool:
+        """Whether no other call has this number; it is then ours."""
+        try:
+            with (self.calls / str(number)).open("x") as file:
+                file.write(str(os.getpid()))
+        except FileExistsError:
+            return False
+        return True
 
 
 PLACES = {
