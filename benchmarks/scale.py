@@ -1,4 +1,4 @@
-"""``make bench-scale``: a run over partitions on 1 and 2 workers: seconds of each pass, and memory of workers and driver.
+"""``make bench-scale``: a run over partitions on 1 and 2 workers: seconds of each pass, memory of workers and driver.
 
 Each figure comes from a process of its own with its own workers, which are started, and have loaded the library, before
 the clock is. The driver's memory has Dask's scheduler in it.
@@ -23,6 +23,10 @@ from benchmarks._measure import mixture, peak_mb
 
 COLUMNS, PART_ROWS, GROUP_ROWS = 64, 1_000_000, 125_000
 FOLDER = Path(".bench/scale")
+HEADS = (
+    *("rows", "partitions", "workers", "survey s", "select s", "weigh s", "merge s", "all s", "speed-up"),
+    *("worker MB", "driver MB"),
+)
 
 
 def main() -> None:
@@ -39,17 +43,17 @@ def main() -> None:
         print(json.dumps(child(Path(options.child[0]), int(options.child[1]), options)))
         return
     print(f"rows x {COLUMNS} float32, m={options.m}, on {os.cpu_count()} processors")
-    print(
-        "| rows | partitions | workers | survey s | select s | weigh s | merge s | all s | speed-up | worker MB | driver MB |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(HEADS)} |")
+    print("|---" * len(HEADS) + "|")
     for rows in options.rows:
         first = None
         for workers in options.workers:
             found = measured(written(rows), workers, rows, options)
             first = first or found
             print(line(rows, workers, found, first), flush=True)
-        print(f"<!-- bytes of what is sent: {found['sizes']}; sent and read as foreseen: {found['foreseen']} -->")
+        told = ", ".join(f"{name} {sent:,} -> {back:,}" for name, (sent, back) in found["sizes"].items())
+        worker, driver = found["foreseen"]
+        print(f"a task and its result, in bytes: {told}; foreseen {worker} MB per worker, {driver} MB here", flush=True)
 
 
 def line(rows: int, workers: int, found: dict[str, Any], first: dict[str, Any]) -> str:
@@ -122,7 +126,6 @@ class Clock:
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
         self._spent: dict[str, float] = {}
-        self._label = "merge"
 
     def __call__(self, tick: Any) -> None:
         """A pass begins or goes on; the time since the last partition is that of the next step: of a merge."""

@@ -72,9 +72,8 @@ def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_pa
     before = set(client_of(two).run(os.getpid).values())
     monkeypatch.setattr(module, name, Mortal(getattr(module, name), tmp_path, 2))
     assert same(drive(job_of(folder), two, at_once=3), alone)
-    calls = [path.name.split("-") for path in tmp_path.iterdir()]
-    assert len(calls) > {"merge_candidates": 5}.get(name, 12)  # what died was done again
-    killed = next(int(pid) for number, pid in calls if number == "2")
+    assert len(list(tmp_path.iterdir())) > {"merge_candidates": 5}.get(name, 12)  # what died was done again
+    killed = int((tmp_path / "2").read_text())
     assert killed in before
     assert killed not in client_of(two).run(os.getpid).values()
 
@@ -136,10 +135,8 @@ def test_the_command_line_says_one_place_to_work_at(folder):
     done = command(folder, "-m", 20, "--workers", 2, "--dask", "tcp://127.0.0.1:9")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "protosieve: --workers and --dask are two places to work at; give one of them\n"
-    assert (
-        "--workers must be a whole number of at least 1, got 'two'"
-        in command(folder, "-m", 5, "--workers", "two").stderr
-    )
+    done = command(folder, "-m", 5, "--workers", "two")
+    assert done.stderr == "protosieve: --workers must be a whole number of at least 1, got 'two'\n"
 
 
 def test_select_takes_workers(folder, two):

@@ -146,6 +146,10 @@ class Options:
                 f"n_prototypes={self.n_prototypes!r} is a share of rows whose number standard input does not tell; "
                 "give a count, such as -m 500"
             )
+        if self.partition_rows is not None:
+            raise ParameterError(
+                "partitions are read twice, and standard input comes once; store the rows in a file first"
+            )
         for name in ("passes", "exact_weights"):
             if int(getattr(self, name)) > (name == "passes"):
                 raise ParameterError(
