@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from benchmarks._measure import mixture, peak_mb
 
-COLUMNS, PART_ROWS, GROUP_ROWS = 64, 1_000_000, 125_000
+COLUMNS, PART_ROWS, GROUP_ROWS, PARTITION_ROWS = 64, 1_000_000, 25_000, 50_000
 FOLDER = Path(".bench/scale")
 HEADS = (
     *("rows", "partitions", "workers", "survey s", "select s", "weigh s", "merge s", "all s", "speed-up"),
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--m", type=int, default=100)
-    parser.add_argument("--partition-rows", type=int, help="by default an eighth of the rows, and at most a million")
+    parser.add_argument("--partition-rows", type=int, default=PARTITION_ROWS)
     parser.add_argument("--exact-weights", action="store_true")
     parser.add_argument("--child", nargs=2, metavar=("FOLDER", "WORKERS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -48,7 +48,7 @@ def main() -> None:
     for rows in options.rows:
         first = None
         for workers in options.workers:
-            found = measured(written(rows), workers, rows, options)
+            found = measured(written(rows), workers, options)
             first = first or found
             print(line(rows, workers, found, first), flush=True)
         told = ", ".join(f"{name} {sent:,} -> {back:,}" for name, (sent, back) in found["sizes"].items())
@@ -74,15 +74,22 @@ def written(rows: int) -> Path:
         parts = max(1, rows // PART_ROWS)
         for i, chunk in enumerate(mixture(rows, COLUMNS, parts)):
             table = pa.table({f"c{j}": chunk[:, j] for j in range(COLUMNS)})
-            pq.write_table(table, making / f"part-{i:04}.parquet", row_group_size=min(GROUP_ROWS, -(-rows // 8)))
+            pq.write_table(table, making / f"part-{i:04}.parquet", row_group_size=GROUP_ROWS)
         making.rename(folder)
     return folder
 
 
-def measured(folder: Path, workers: int, rows: int, options: argparse.Namespace) -> dict[str, Any]:
+def measured(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, Any]:
     """One run in a process of its own."""
-    size = options.partition_rows or min(PART_ROWS, -(-rows // 8))
-    words = ["--m", str(options.m), "--partition-rows", str(size), "--child", str(folder), str(workers)]
+    words = [
+        "--m",
+        str(options.m),
+        "--partition-rows",
+        str(options.partition_rows),
+        "--child",
+        str(folder),
+        str(workers),
+    ]
     words += ["--exact-weights"] if options.exact_weights else []
     command = [sys.executable, "-m", "benchmarks.scale", *words]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)

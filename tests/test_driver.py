@@ -246,6 +246,26 @@ def test_progress_counts_rows_over_all_workers(folder):
         assert (np.diff([tick.rows for tick in phase]) >= 0).all()
 
 
+def test_a_result_that_comes_between_two_looks_is_told_of_and_kept(folder, tmp_path):
+    class Late(Future):
+        looks = 0
+
+        def done(self):
+            self.looks += 1
+            return self.looks > 1 and super().done()
+
+    class Between(Serial):
+        def submit(self, fn, /, *args):
+            future = Late()
+            future.set_result(fn(*args))
+            return future
+
+    ticks, job = [], job_of(folder)
+    drive(job, Between(), window=1, work=Work(tmp_path / "work", job), watcher=ticks.append)
+    assert len(ticks) == 3 * 13
+    assert len(list((tmp_path / "work").iterdir())) == 1 + 3 * 12
+
+
 # -- what goes wrong
 
 

@@ -13,7 +13,8 @@ __all__ = ["Estimate", "estimate"]
 
 # In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
 # file, blocks of rows and the selector's products of them, none of which grows with rows, partitions or prototypes.
-_PROCESS, _READING = 170e6, 130e6
+_PROCESS, _READING = 200e6, 250e6
+_SETTLING = 6000  # for each row of the sample, that is compressed
 _MATRICES = 4  # of m x m numbers, that a selector holds at a time
 _COPIES = 4  # of candidates in a merge: as they came, joined, as they are offered, and what a result shows of them
 
@@ -65,7 +66,8 @@ class Estimate:
         if m is None:
             return None
         held = min(self.partitions, fan_in(m)) * m + looked_at(m)
-        return _PROCESS + 16 * self.columns * self.sample + 8 * _MATRICES * m**2 + _COPIES * self._candidate * held
+        settled = (16 * self.columns + _SETTLING) * self.sample
+        return _PROCESS + settled + 8 * _MATRICES * m**2 + _COPIES * self._candidate * held
 
     @property
     def _candidate(self) -> float:

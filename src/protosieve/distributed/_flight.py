@@ -127,14 +127,12 @@ class Flight:
 
     def _wait_for_first(self) -> None:
         """Until the first has come; what comes meanwhile is noted, and kept, as it does."""
-        while True:
+        while not self._flying[0].is_noted:
+            with self._stop.at_once():
+                wait([one.future for one in self._flying if not one.is_noted], return_when=FIRST_COMPLETED)
             for one in self._flying:
                 if not one.is_noted and one.future.done():
                     self._note(one)
-            if self._flying[0].future.done():
-                return
-            with self._stop.at_once():
-                wait([one.future for one in self._flying if not one.future.done()], return_when=FIRST_COMPLETED)
 
     def _note(self, one: _Flying) -> None:
         one.is_noted = True
