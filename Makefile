@@ -61,6 +61,9 @@ bench-partitions: $(VENV)/.ready  ## 16 partitions merged against one stream, Le
 bench-report: $(VENV)/.ready  ## What the page about 500 prototypes of a million rows costs, against the run
 	$(RUN) -m benchmarks.report
 
+bench-scale: $(VENV)/.ready  ## Runs over partitions on 1 and 2 workers: seconds of each pass, memory of each process
+	$(RUN) -m benchmarks.scale
+
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
 	$(RUN) -m experiments
 

@@ -21,10 +21,11 @@ from protosieve._blas import one_thread
 from protosieve.distributed import (
     Job,
     Plan,
+    Serial,
     begin,
     conclude,
+    drive,
     merge_summaries,
-    select_in_turn,
     select_partition,
     settle,
     summarise,
@@ -107,9 +108,9 @@ def line(name: str, path: Path, width: float | str, judge: Judge) -> None:
     start = time.perf_counter()
     one = select(path, M, width=width, scale="none")
     middle = time.perf_counter()
-    merged = select_in_turn(begin(asked, -(-rows // PARTITIONS)))
+    merged = drive(begin(asked, -(-rows // PARTITIONS)), Serial())
     end = time.perf_counter()
-    others = [merged, select_in_turn(begin(asked, -(-rows // PARTITIONS)), 4), chosen_only(asked, rows)]
+    others = [merged, drive(begin(asked, -(-rows // PARTITIONS)), Serial(), at_once=4), chosen_only(asked, rows)]
     best = residual(one, judge)
     ratios = " | ".join(f"{residual(other, judge) / best:.2f}" for other in others)
     spent = f"{middle - start:.1f} / {end - middle:.1f}"

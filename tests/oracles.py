@@ -14,6 +14,21 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize, nnls
 from scipy.spatial.distance import cdist
 
+from protosieve.distributed import (
+    conclude,
+    fan_in,
+    levels,
+    merge_candidates,
+    merge_summaries,
+    merge_weights,
+    select_partition,
+    settle,
+    summarise,
+    weigh_partition,
+)
+from protosieve.pipeline._finish import finish
+from protosieve.pipeline._run import check_count
+
 
 def gaussian(X, Y, width):
     """The Gaussian kernel from plain distances."""
@@ -513,3 +528,36 @@ def ks_distance(data, values, weights):
 def weighted_quantile(values, weights, share):
     """The smallest value at or below which there is such a share of the weight."""
     return next(x for x in sorted(values) if weights[values <= x].sum() >= share * weights.sum() * (1 - 1e-9))
+
+
+def select_in_turn(job, at_once=None):
+    """A run over partitions, one after the other: what `protosieve.distributed.drive` must give on any executor."""
+    plan = _planned(job)
+    candidates = [select_partition(partition, plan) for partition in job.inputs]
+    conclude(job.run, _gathered(candidates, plan, at_once or fan_in(plan.n_prototypes)), plan)
+    if job.run.options.exact_weights:
+        _weigh(job, plan)
+    return finish(job.run, [file["name"] for file in job.run.files])
+
+
+def _planned(job):
+    outline = job.outline()
+    inputs = merge_summaries(summarise(partition, outline) for partition in job.inputs)
+    if not job.targets:
+        return settle(job.run, inputs)
+    outline = job.target_outline()
+    return settle(job.run, inputs, merge_summaries(summarise(partition, outline) for partition in job.targets))
+
+
+def _gathered(candidates, plan, at_once):
+    for level in levels(len(candidates), at_once):
+        candidates = [merge_candidates([candidates[i] for i in group], plan) for group in level]
+    return candidates
+
+
+def _weigh(job, plan):
+    prototypes = job.run.selector.result_.rows
+    weighings = (weigh_partition(partition, plan, prototypes) for partition in job.targets or job.inputs)
+    job.run.weighing = merge_weights(weighings)
+    files = job.run.target_files or job.run.files
+    check_count([file["name"] for file in files], job.run.weighing.rows, job.run.n_target)

@@ -17,7 +17,14 @@ from protosieve.pipeline import _options as engine
 from terminals import run
 
 SRC = Path(protosieve.__file__).parents[1]
-OWN = {"quiet", "json", "watch_at"}  # options of the command, not arguments of the function
+OWN = {
+    "quiet",
+    "json",
+    "watch_at",
+    "workers",
+    "dask",
+    "dry_run",
+}  # options of the command, not arguments of the function
 
 
 def parameters(command):
@@ -31,7 +38,12 @@ def flags(name, command=_app.select):
 
 
 def test_the_options_of_select_are_the_arguments_of_the_function():
-    assert set(parameters(_app.select)) - OWN == set(parameters(protosieve.select)) - {"quiet", "progress"}
+    assert set(parameters(_app.select)) - OWN == set(parameters(protosieve.select)) - {
+        "quiet",
+        "progress",
+        "executor",
+        "window",
+    }
 
 
 def test_the_options_of_compare_are_those_of_select():

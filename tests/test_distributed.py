@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from oracles import select_in_turn
 from protosieve import InputError, ParameterError, _state, select
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters
@@ -27,7 +28,6 @@ from protosieve.distributed import (
     merge_summaries,
     merge_weights,
     partitions_of,
-    select_in_turn,
     select_partition,
     settle,
     summarise,

@@ -46,9 +46,10 @@ SURFACE = {
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
     "protosieve.plots": ["Plots"],
     "protosieve.distributed": [
-        "PARTITION_ROWS", "Candidates", "Job", "Outline", "Partition", "Plan", "Summary", "begin", "conclude", "fan_in",
-        "job_of", "levels", "merge_candidates", "merge_summaries", "merge_weights", "partitions_of", "select_in_turn",
-        "select_partition", "settle", "summarise", "weigh_partition",
+        "PARTITION_ROWS", "Candidates", "Estimate", "Job", "LocalWorkers", "Outline", "Partition", "Plan", "Serial",
+        "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels", "merge_candidates",
+        "merge_summaries", "merge_weights", "partitions_of", "select_partition", "settle", "summarise",
+        "weigh_partition",
     ],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
     "protosieve.spark": ["select"],

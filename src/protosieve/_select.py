@@ -1,23 +1,29 @@
 """`select`: from files to prototypes."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeAlias
 
+from protosieve import distributed
 from protosieve._prototypes import Prototypes
+from protosieve.distributed import Serial, Work, drive, estimate
 from protosieve.errors import ParameterError
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._checkpoint import Checkpoint
 from protosieve.pipeline._finish import finish
-from protosieve.pipeline._job import begin
-from protosieve.pipeline._options import Options, kernel_of, names, several, shape_text
+from protosieve.pipeline._job import begin, check_apart
+from protosieve.pipeline._options import Options, options_of
 from protosieve.pipeline._progress import Watcher
 from protosieve.pipeline._watch import Onlookers, report_place, served
 
 __all__ = ["select"]
+
+Path: TypeAlias = str | os.PathLike[str]
 
 
 def select(
@@ -54,6 +60,10 @@ def select(
     watch: bool | str = False,
     quiet: bool = True,
     progress: Watcher | None = None,
+    executor: Executor | None = None,
+    partition_rows: int | None = None,
+    window: int | None = None,
+    work: str | os.PathLike[str] | None = None,
 ) -> Prototypes:
     """The rows of files that represent them best, each with a weight, in memory that does not grow with them.
 
@@ -126,7 +136,18 @@ def select(
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
-        Called with a `Tick` before every pass and after every block, in place of the bar.
+        Called with a `Tick` before every pass and after every block, or partition, in place of the bar.
+    executor : concurrent.futures.Executor, optional
+        Cut the files into partitions and work on these there: threads, processes, or
+        ``client.get_executor(retries=2, pure=False)`` of a Dask cluster. See docs/scale.md.
+    partition_rows : int, optional
+        Cut the files into partitions of about so many rows; 1,000,000 where only ``executor`` or ``work`` is given. The
+        choice depends on it, and not on the executor.
+    window : int, optional
+        Partitions that are at the executor at a time; by default two for each of its workers, and no fewer than 4.
+    work : path, optional
+        A folder in which results of partitions are kept until the run is over. The same call after a run that was cut
+        short repeats only what is missing.
 
     Returns
     -------
@@ -156,34 +177,17 @@ def select(
     >>> sorted(set(result.table["kind"].to_pylist()))
     ['0', '1', '2']
     """
-    lists = {
-        "target": target, "features": features, "exclude": exclude, "id": id, "categorical": categorical,
-        "coordinates": coordinates,
-    }  # fmt: skip
-    options = Options(
-        inputs=names(inputs, "inputs"),
-        n_prototypes=n_prototypes,
-        kernel=kernel_of(kernel, width),
-        **several(lists),
-        method=method,
-        label=label,
-        embedding=embedding,
-        scale=scale,
-        max_categories=max_categories,
-        sample=sample,
-        exact_weights=exact_weights,
-        passes=passes,
-        random_state=random_state,
-        bad_rows=bad_rows,
-        format=format,
-        image_shape=shape_text(image_shape),
-        image=image,
-        text=text,
-    )
-    store = _checkpoint(options, checkpoint, every, resume)
+    if partition_rows is None and (executor is not None or work is not None):
+        partition_rows = distributed.PARTITION_ROWS
+    options = options_of(locals())
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)
+    if partition_rows is not None:
+        _check_no_stream(checkpoint, resume, watch)
+        partitions = distributed.begin(options, partition_rows)
+        return _over_partitions(partitions, executor or Serial(), window, work, output, page, quiet, progress)
+    store = _checkpoint(options, checkpoint, every, resume)
     with served(watch, options) as live:
         job = begin(options, store, resume, {"output": output, "report": page})
         files = [source.name for source in job.inputs]
@@ -191,12 +195,60 @@ def select(
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
             job.drive(watcher)
             result = finish(job.run, files)
-        if output is not None:
-            write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+        _write(result, output)
         job.onlookers.finish(result)
     if store is not None:
         store.remove()
     return result
+
+
+def _over_partitions(
+    job: distributed.Job,
+    executor: Executor,
+    window: int | None,
+    work: Path | None,
+    output: Path | None,
+    page: str | None,
+    quiet: bool,
+    progress: Watcher | None,
+) -> Prototypes:
+    check_apart({"output": output, "report": page}, None, job.sources)
+    kept = None if work is None else Work(work, job)
+    if not quiet:
+        _tell(job, kept)
+    with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+        result = drive(job, executor, window=window, work=kept, watcher=watcher)
+    _write(result, output)
+    Onlookers(job.run, [file["name"] for file in job.run.files], page, None).finish(result)
+    if kept is not None:
+        kept.remove()
+    return result
+
+
+def _tell(job: distributed.Job, kept: Work | None) -> None:
+    """What is to come, and what is there already, on standard error."""
+    there = f"\n{kept.story()}" if kept is not None and kept.there else ""
+    sys.stderr.write(f"{estimate(job)}{there}\n")
+    sys.stderr.flush()
+
+
+def _write(result: Prototypes, output: Path | None) -> None:
+    if output is not None:
+        write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+
+
+def _check_no_stream(checkpoint: Path | None, resume: bool, watch: bool | str) -> None:
+    """What a run over partitions has no use for."""
+    if checkpoint is not None or resume:
+        raise ParameterError(
+            "checkpoint and resume are for one stream of rows; a run over partitions is kept in a folder: give --work "
+            "DIR, and the same command goes on"
+        )
+    if watch:
+        raise ParameterError(
+            "watch shows one stream of rows as it goes by; over partitions there is nothing to show before the last "
+            "merge: give --report FILE.html, which shows its result"
+        )
 
 
 def _checkpoint(options: Options, path: Any, every: int, resume: bool) -> Checkpoint | None:

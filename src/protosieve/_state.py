@@ -22,7 +22,7 @@ import numpy as np
 from protosieve._atomic import replacing
 from protosieve.errors import StateFileError
 
-__all__ = ["FORMAT", "dumps", "loads", "read", "storable", "write"]
+__all__ = ["FORMAT", "digest", "dumps", "loads", "read", "storable", "write"]
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -63,6 +63,11 @@ def dumps(root: object) -> bytes:
 def loads(data: bytes, name: str = "state") -> Any:
     """What ``dumps`` was given; any damage is one `StateFileError`, that calls the bytes ``name``."""
     return _read(io.BytesIO(data), name)
+
+
+def digest(root: object) -> str:
+    """What tells it from other values."""
+    return str(_packed(root)[0]["sha256"])
 
 
 def read(path: str | os.PathLike[str]) -> Any:

@@ -22,7 +22,9 @@ __all__ = [
     "Checkpoint",
     "Coordinates",
     "Count",
+    "Dask",
     "Data",
+    "DryRun",
     "Embedding",
     "Every",
     "ExactWeights",
@@ -40,6 +42,7 @@ __all__ = [
     "Method",
     "Output",
     "Page",
+    "PartitionRows",
     "Passes",
     "Quiet",
     "Report",
@@ -54,6 +57,8 @@ __all__ = [
     "Watch",
     "WatchAt",
     "Width",
+    "Work",
+    "Workers",
 ]
 
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
@@ -65,7 +70,7 @@ POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
 _CHOICE, _COLUMNS, _KERNEL = "What to choose", "Columns", "Similarity"
-_FILES, _LONG, _REPORT, _SHOWN = "Files", "Long runs", "Report", "What is shown"
+_FILES, _LONG, _MANY, _REPORT, _SHOWN = "Files", "Long runs", "Many workers", "Report", "What is shown"
 
 
 def _offer(values: tuple[str, ...]) -> Callable[[str], list[str]]:
@@ -219,6 +224,34 @@ Resume: TypeAlias = Annotated[
     bool,
     typer.Option("--resume", rich_help_panel=_LONG,
                  help="Go on from the checkpoint, if there is one; the result is the same, byte for byte."),
+]  # fmt: skip
+
+Workers: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--workers", metavar="N", rich_help_panel=_MANY, show_default=False,
+                 help="Cut INPUT into partitions, and work on them in so many processes of this machine."),
+]  # fmt: skip
+Dask: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", rich_help_panel=_MANY, show_default=False,
+                 help="Or on the Dask cluster whose scheduler is there, such as tcp://10.0.0.5:8786."),
+]  # fmt: skip
+PartitionRows: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY, show_default=False,
+                 help="Rows of a partition, by default a million. The choice depends on it, and on workers it does "
+                      "not."),
+]  # fmt: skip
+Work: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--work", metavar="DIR", rich_help_panel=_MANY, show_default=False,
+                 help="Keep what partitions bring in this folder: the same command after a run that was cut short "
+                      "repeats only what is missing. Emptied when it is done."),
+]  # fmt: skip
+DryRun: TypeAlias = Annotated[
+    bool,
+    typer.Option("--dry-run", rich_help_panel=_MANY,
+                 help="Say how many rows, partitions and candidates there are and what memory they take; no more."),
 ]  # fmt: skip
 
 Report: TypeAlias = Annotated[

@@ -21,6 +21,10 @@ def _count(text: str) -> int | str:
     return int(text) if text.lstrip("+-").isdecimal() else text
 
 
+def _count_if_any(text: str | None) -> int | str | None:
+    return None if text is None else _count(text)
+
+
 def _seed(text: str) -> int | str | None:
     return None if text == "none" else _count(text)
 
@@ -58,6 +62,7 @@ def _files(given: list[str] | None) -> list[str] | None:
 
 _VALUES: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("n_prototypes", "passes", "max_categories", "sample", "every"), _count),
+    **dict.fromkeys(("partition_rows", "workers"), _count_if_any),
     "random_state": _seed,
     "width": _width,
     "target": _files,

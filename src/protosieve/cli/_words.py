@@ -11,9 +11,9 @@ _FLAGS = {
     "watch": "--watch-at",  # which alone can be wrong
 }  # where the two differ in more than dashes
 _OTHERS = (
-    "bad_rows", "categorical", "checkpoint", "embedding", "every", "exact_weights", "exclude", "features", "format",
-    "id", "image", "image_shape", "kernel", "label", "max_categories", "method", "methods", "output", "passes",
-    "report", "resume", "sample", "scale", "target", "text", "width",
+    "bad_rows", "categorical", "checkpoint", "dask", "embedding", "every", "exact_weights", "exclude", "features",
+    "format", "id", "image", "image_shape", "kernel", "label", "max_categories", "method", "methods", "output",
+    "partition_rows", "passes", "report", "resume", "sample", "scale", "target", "text", "width", "work", "workers",
 )  # fmt: skip
 _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 

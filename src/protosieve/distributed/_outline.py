@@ -9,7 +9,7 @@ from protosieve._state import storable
 from protosieve.distributed._drawn import limit_of
 from protosieve.distributed._partitions import PARTITION_ROWS, Partition, partitions_of
 from protosieve.errors import ParameterError
-from protosieve.io import BadRows, Source, find_sources
+from protosieve.io import BadRows, Source, Stretch, find_sources
 from protosieve.pipeline._fresh import fresh
 from protosieve.pipeline._gallery import MOST
 from protosieve.pipeline._options import Options
@@ -62,6 +62,11 @@ class Job:
     run: Run
     inputs: list[Partition]
     targets: list[Partition]
+
+    @property
+    def sources(self) -> list[Stretch]:
+        """All that is read."""
+        return [stretch for partition in (*self.inputs, *self.targets) for stretch in partition.stretches]
 
     def outline(self) -> Outline:
         """For the partitions of the input."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from protosieve.io import Source, Stretch
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["PARTITION_ROWS", "Partition", "partitions_of"]
+__all__ = ["PARTITION_ROWS", "ROW_BYTES", "Partition", "partitions_of"]
 
 PARTITION_ROWS = 1_000_000
-_ROW_BYTES = 256  # of a file that does not tell its rows, in which they are counted: a guess, for balance only
+ROW_BYTES = 256  # of a file that does not tell its rows, in which they are counted: a guess, for balance only
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class _Group:
 def _groups(file: int, source: Source) -> list[_Group]:
     known = source.groups()
     if known is None:
-        return [_Group(file, 0, None, (source.size or 0) / _ROW_BYTES)]
+        return [_Group(file, 0, None, (source.size or 0) / ROW_BYTES)]
     firsts = itertools.accumulate(known, initial=0)
     return [_Group(file, first, rows, rows) for first, rows in zip(firsts, known or [0], strict=False)]
 

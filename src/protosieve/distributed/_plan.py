@@ -21,7 +21,7 @@ from protosieve.preprocess import Encoding
 from protosieve.selectors import StreamSelector
 from protosieve.selectors._selector import generator
 
-__all__ = ["Plan", "settle"]
+__all__ = ["Plan", "looked_at", "settle"]
 
 
 @storable
@@ -50,7 +50,7 @@ class Plan:
     @property
     def looked_at(self) -> int:
         """Rows of the sample the last merge looks at."""
-        return _looked_at(self.n_prototypes)
+        return looked_at(self.n_prototypes)
 
     def selector(self, *purpose: int) -> StreamSelector:
         """A selector of no rows yet, that judges by the shared mean."""
@@ -123,12 +123,12 @@ def _points_of(mean: MeanState) -> FixedMean:
     return points
 
 
-def _looked_at(n_prototypes: int) -> int:
+def looked_at(n_prototypes: int) -> int:
     """No fewer than there may be prototypes: as many random rows are compared with them."""
     return max(MOST, n_prototypes)
 
 
 def _limit(n_prototypes: int, rows: int) -> int:
-    """A hash that at least `_looked_at` rows are below, but for one run in a thousand million: 6 deviations more."""
-    wanted = _looked_at(n_prototypes)
+    """A hash that at least `looked_at` rows are below, but for one run in a thousand million: 6 deviations more."""
+    wanted = looked_at(n_prototypes)
     return limit_of(wanted + 6 * math.sqrt(wanted), rows)

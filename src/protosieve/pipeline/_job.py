@@ -20,7 +20,7 @@ from protosieve.pipeline._run import Phase, Run, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
 from protosieve.pipeline._watch import Onlookers
 
-__all__ = ["Job", "begin"]
+__all__ = ["Job", "begin", "check_apart"]
 
 _END = object()
 
@@ -119,7 +119,7 @@ def begin(
     """Look at all files, and settle what can be settled before rows are read."""
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
-    _check_apart(outputs, store, [*inputs, *target])
+    check_apart(outputs, store, [*inputs, *target])
     run = fresh(options, inputs, target)
     _check_once(phases_of(options, run.layout, inputs, target), store)
     if store is not None:
@@ -128,7 +128,7 @@ def begin(
     return Job(run, inputs, phases_of(options, run.layout, inputs, target), store)
 
 
-def _check_apart(
+def check_apart(
     outputs: Mapping[str, str | os.PathLike[str] | None], store: Checkpoint | None, sources: Sequence[Source]
 ) -> None:
     """What is written must not take the place of what is read, nor one of them that of another."""

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from protosieve.preprocess._settle import SCALES
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "several", "shape_text"]
+__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
 
 METHODS: dict[str, Callable[..., StreamSelector]] = {
     "basic": ProtoBasic,
@@ -72,6 +72,7 @@ class Options:
     image: str | None = None
     text: str | None = None
     coordinates: list[str] | None = None  # two
+    partition_rows: int | None = None  # None for one stream of rows
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
@@ -79,6 +80,8 @@ class Options:
         self._choice("bad_rows", POLICIES)
         for name in ("max_categories", "sample", "passes"):
             whole_number(1).check("select", name, getattr(self, name))
+        if self.partition_rows is not None:
+            whole_number(1).check("select", "partition_rows", self.partition_rows)
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
@@ -143,12 +146,29 @@ class Options:
                 f"n_prototypes={self.n_prototypes!r} is a share of rows whose number standard input does not tell; "
                 "give a count, such as -m 500"
             )
+        if self.partition_rows is not None:
+            raise ParameterError(
+                "partitions are read twice, and standard input comes once; store the rows in a file first"
+            )
         for name in ("passes", "exact_weights"):
             if int(getattr(self, name)) > (name == "passes"):
                 raise ParameterError(
                     f"{name}={getattr(self, name)!r} needs one more pass, and standard input comes once; "
                     "store the rows in a file first"
                 )
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    """What the arguments of `protosieve.select`, under their names, ask for; others among them decide no result."""
+    own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel"}
+    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
+    plain = {name: given[name] for name in own.intersection(given).difference(lists)}
+    return Options(
+        inputs=names(given["inputs"], "inputs"),
+        kernel=kernel_of(given.get("kernel", "gaussian"), given.get("width")),
+        **several({name: given[name] for name in lists if name in given}),
+        **{**plain, "image_shape": shape_text(given.get("image_shape"))},
+    )
 
 
 def names(given: Any, argument: str) -> list[str]:

@@ -1,0 +1,120 @@
+"""What a run over partitions will take, told before it reads its rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from protosieve.distributed._merge import fan_in, levels
+from protosieve.distributed._outline import Job
+from protosieve.distributed._partitions import ROW_BYTES, Partition
+from protosieve.distributed._plan import looked_at
+from protosieve.preprocess import Layout
+
+__all__ = ["Estimate", "estimate"]
+
+# In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
+# file, blocks of rows and the selector's products of them, none of which grows with rows, partitions or prototypes.
+_PROCESS, _READING = 200e6, 250e6
+_SETTLING = 6000  # for each row of the sample, that is compressed
+_MATRICES = 4  # of m x m numbers, that a selector holds at a time
+_COPIES = 4  # of candidates in a merge: as they came, joined, as they are offered, and what a result shows of them
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The size of a run over partitions; ``str`` says it in a few lines.
+
+    ``rows`` are ``None`` where only reading tells; ``prototypes`` where they are a share of such rows, and so is all
+    that follows from them. ``columns`` are those of encoded rows, at most.
+    """
+
+    files: int
+    rows: int | None
+    partitions: int  # of the input
+    target_partitions: int
+    passes: int
+    columns: int
+    prototypes: int | None
+    sample: int
+    row_bytes: float  # of a row's own columns, as stored
+
+    @property
+    def candidates(self) -> int | None:
+        """Rows that partitions return, all together: those they choose, and the sample that the last merge sees."""
+        if self.prototypes is None:
+            return None
+        return self.partitions * self.prototypes + looked_at(self.prototypes)
+
+    @property
+    def levels(self) -> int | None:
+        """Steps in which they are merged, the last one among them."""
+        return None if self.prototypes is None else 1 + len(levels(self.partitions, fan_in(self.prototypes)))
+
+    @property
+    def worker_bytes(self) -> float | None:
+        """Memory of a worker, about: the larger of its sample and its selector, and a group of candidates it merges."""
+        m = self.prototypes
+        if m is None:
+            return None
+        merged = 0 if self.levels == 1 else fan_in(m) * m
+        own = max(8 * self.columns * self.sample, 8 * _MATRICES * m**2 + _COPIES * self._candidate * (m + merged))
+        return _PROCESS + _READING + own
+
+    @property
+    def driver_bytes(self) -> float | None:
+        """Memory of the process that drives, about: the sample as read and encoded, and one group of candidates."""
+        m = self.prototypes
+        if m is None:
+            return None
+        held = min(self.partitions, fan_in(m)) * m + looked_at(m)
+        settled = (16 * self.columns + _SETTLING) * self.sample
+        return _PROCESS + settled + 8 * _MATRICES * m**2 + _COPIES * self._candidate * held
+
+    @property
+    def _candidate(self) -> float:
+        """Bytes of a row that is returned: encoded, and its own columns."""
+        return 4 * self.columns + self.row_bytes
+
+    def __str__(self) -> str:
+        rows = "rows that only reading will count," if self.rows is None else f"{self.rows:,} rows"
+        partitions = _several(self.partitions + self.target_partitions, "partition")
+        lines = [f"{rows} in {_several(self.files, 'file')}: {partitions}, read {self.passes} times"]
+        if self.candidates is not None and self.worker_bytes is not None and self.driver_bytes is not None:
+            steps = "at once" if self.levels == 1 else f"in a tree of {self.levels} levels"
+            lines += [
+                f"about {self.candidates:,} candidates for {self.prototypes:,} prototypes, merged {steps}",
+                f"about {self.worker_bytes / 1e9:.1f} GB of memory per worker and {self.driver_bytes / 1e9:.1f} GB "
+                f"here, for {self.columns:,} columns",
+            ]
+        return "\n".join(lines)
+
+
+def estimate(job: Job) -> Estimate:
+    """What `drive` will take for a job. No rows are read; docs/scale.md has the formulas."""
+    options, rows = job.run.options, _rows(job.inputs)
+    share = isinstance(options.n_prototypes, str) and rows is None
+    m = None if share else options.count(rows or 0)
+    return Estimate(
+        files=len(job.run.files) + len(job.run.target_files),
+        rows=rows,
+        partitions=len(job.inputs),
+        target_partitions=len(job.targets),
+        passes=2 + options.exact_weights,
+        columns=_columns(job.run.layout, options.max_categories),
+        prototypes=m if m is None or rows is None else min(m, rows),
+        sample=options.sample if rows is None or job.targets else min(options.sample, rows),
+        row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.run.files) / rows,
+    )
+
+
+def _rows(partitions: Sequence[Partition]) -> int | None:
+    known = [partition.rows for partition in partitions if partition.rows is not None]
+    return sum(known) if len(known) == len(partitions) else None
+
+
+def _columns(layout: Layout, max_categories: int) -> int:
+    """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls."""
+    return sum(max_categories + 2 if column.kind == "category" else column.width for column in layout.items)
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"

@@ -1,0 +1,154 @@
+"""Tasks at an executor, never more than a window of them, and their results in the order in which they were given."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from protosieve.distributed._serial import Serial
+from protosieve.distributed._work import Work
+from protosieve.errors import ProtosieveError
+from protosieve.pipeline._signals import Stop
+from protosieve.selectors._rules import whole_number
+
+__all__ = ["Flight", "Task", "window_of"]
+
+_FEWEST = 4
+
+
+class Task(NamedTuple):
+    """Something to be done elsewhere, in a ``stage`` of the run: on a partition, or ``level`` steps above in a tree.
+
+    What comes of a partition is kept, under its stage and ``number``.
+    """
+
+    stage: str
+    number: int  # of the partition, or its place in its level
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    level: int = 0
+
+
+@dataclass(eq=False)
+class _Flying:
+    task: Task
+    future: Future[Any]
+    is_noted: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.future.done() and (self.future.cancelled() or self.future.exception() is not None)
+
+
+def window_of(executor: Executor, wished: int | None = None) -> int:
+    """How many tasks may be at an executor at a time: two for each of its workers and no fewer than 4, unless wished.
+
+    The pools of Python and Dask's tell how many workers they have; where that is not known it is the processors of this
+    machine that count.
+    """
+    if wished is not None:
+        whole_number(1).check("select", "window", wished)
+        return wished
+    if isinstance(executor, Serial):
+        return 1
+    return max(_FEWEST, 2 * _workers(executor))
+
+
+def _workers(executor: Executor) -> int:
+    client = getattr(executor, "_client", None)  # Dask's has no other word of it, nor have those of Python
+    known = getattr(executor, "_max_workers", None) if client is None else sum(client.nthreads().values())
+    return known if isinstance(known, int) else os.cpu_count() or 1
+
+
+class Flight:
+    """What is at an executor now; leaving the ``with`` early calls it back.
+
+    A result that comes before its turn waits, and counts, so that no more than ``window`` are ever held. ``arrived`` is
+    called with each task of a partition and its result as it comes.
+    """
+
+    def __init__(
+        self, executor: Executor, window: int, stop: Stop, work: Work | None, arrived: Callable[[Task, Any], None]
+    ) -> None:
+        self._executor, self._window, self._stop, self._work, self._arrived = executor, window, stop, work, arrived
+        self._flying: deque[_Flying] = deque()
+
+    def __enter__(self) -> "Flight":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        """Cancel what has not begun. What has is waited for, so that none of it goes on after an error was told; but
+        not by somebody who asked to stop.
+        """
+        running = [one.future for one in self._flying if not one.future.cancel()]
+        self._flying.clear()
+        if isinstance(error, Exception):
+            wait(running)
+
+    def each(self, tasks: Iterable[Task]) -> Iterator[Any]:
+        """The results of tasks that do not wait for each other."""
+        left = iter(tasks)
+        for _, result in self.fly(lambda: next(left, None)):
+            yield result
+
+    def fly(self, more: Callable[[], Task | None]) -> Iterator[tuple[Task, Any]]:
+        """Tasks as ``more`` gives them, with their results, in that order; it ends when there are no more.
+
+        ``more`` may have nothing to give until the consumer of results has taken another. The error of the first task
+        that failed is raised, and after any failure nothing more is begun.
+        """
+        while True:
+            self._fill(more)
+            if not self._flying:
+                return
+            self._wait_for_first()
+            first = self._flying.popleft()
+            yield first.task, _result(first)
+
+    def _fill(self, more: Callable[[], Task | None]) -> None:
+        while len(self._flying) < self._window and not any(one.failed for one in self._flying):
+            task = more()
+            if task is None:
+                return
+            self._flying.append(self._begun(task))
+
+    def _begun(self, task: Task) -> _Flying:
+        kept = None if self._work is None or task.level else self._work.found(task.stage, task.number)
+        if kept is not None:
+            self._arrived(task, kept)
+            future: Future[Any] = Future()
+            future.set_result(kept)
+            return _Flying(task, future, is_noted=True)
+        with self._stop.at_once():
+            return _Flying(task, self._executor.submit(task.function, *task.arguments))
+
+    def _wait_for_first(self) -> None:
+        """Until the first has come; what comes meanwhile is noted, and kept, as it does."""
+        while not self._flying[0].is_noted:
+            with self._stop.at_once():
+                wait([one.future for one in self._flying if not one.is_noted], return_when=FIRST_COMPLETED)
+            for one in self._flying:
+                if not one.is_noted and one.future.done():
+                    self._note(one)
+
+    def _note(self, one: _Flying) -> None:
+        one.is_noted = True
+        if one.failed or one.task.level:
+            return
+        result = one.future.result()
+        if self._work is not None:
+            self._work.keep(one.task.stage, one.task.number, result)
+        self._arrived(one.task, result)
+
+
+def _result(one: _Flying) -> Any:
+    try:
+        return one.future.result()
+    except CancelledError as error:
+        raise ProtosieveError(
+            f"partition {one.task.number} of the pass to {one.task.stage} was cancelled by the executor; is it still "
+            "running? A run with --work DIR can go on"
+        ) from error

@@ -1,0 +1,184 @@
+"""A folder that keeps the results of partitions, so that a run that was cut short repeats only what is missing."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from protosieve import _state
+from protosieve._state import storable
+from protosieve.distributed._outline import Job
+from protosieve.distributed._partitions import Partition
+from protosieve.distributed._summary import Summary
+from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
+from protosieve.pipeline._checkpoint import changed
+from protosieve.pipeline._options import Options
+
+__all__ = ["Work"]
+
+_HEAD = "run.npz"
+_STAGES = ("survey", "target", "select", "weigh")
+
+
+@storable
+@dataclass(frozen=True)
+class Head:
+    """What decides every result that is kept: a run that goes on must have the same."""
+
+    version: str
+    options: Options
+    files: list[dict[str, Any]]
+    target_files: list[dict[str, Any]]
+    partitions: list[list[list[int | None]]]  # of each, its stretches: file, first row, row after the last
+    target_partitions: list[list[list[int | None]]]
+    seed: int
+
+    @classmethod
+    def of(cls, job: Job) -> "Head":
+        run = job.run
+        inputs, targets = ([_rows(partition) for partition in of] for of in (job.inputs, job.targets))
+        return cls(version("protosieve"), run.options, run.files, run.target_files, inputs, targets, run.seed)
+
+    def difference(self, now: "Head") -> str | None:
+        """The first of them, in words. A seed that nobody has asked for may be another."""
+        if self.version != now.version:
+            return f"it was made by protosieve {self.version}, and this is {now.version}"
+        others = changed(self.files, now.files) or changed(self.target_files, now.target_files)
+        found = self.options.difference(now.options) or others
+        if found or (self.partitions, self.target_partitions) == (now.partitions, now.target_partitions):
+            return found
+        return f"its partitions were {len(self.partitions)} and are {len(now.partitions)}: partition_rows was another"
+
+
+def _rows(partition: Partition) -> list[list[int | None]]:
+    return [[file, stretch.first, stretch.last] for file, stretch in partition.files()]
+
+
+@storable
+@dataclass(frozen=True)
+class Kept:
+    """A result, and the digest of the run it is of."""
+
+    run: str
+    value: Any
+
+
+@storable
+@dataclass(frozen=True)
+class Begun:
+    """What the folder of a run begins with."""
+
+    head: Head
+    made: bool  # whether that run has made the folder
+
+
+class Work:
+    """The folder of a run: ``run.npz`` says which it is, other files hold a result each, written whole or not at all.
+
+    Opened for a job that has begun before, it brings back that job's seed, and ``there`` counts the results it holds.
+    Another job's folder is a `StateFileError` that names the first difference. Nothing in it is ever unpickled.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], job: Job) -> None:
+        self.folder = Path(folder)
+        begun = self._begin(Head.of(job))
+        job.run.seed = begun.head.seed
+        self._run, self._made = _state.digest(begun.head), begun.made
+        self.there = sum(1 for _ in self._results())
+        self._in_all = _stages(job)
+
+    def found(self, stage: str, partition: int) -> Any | None:
+        """The result of a partition, if it is there and whole."""
+        path = self._path(stage, partition)
+        if not path.exists():
+            return None
+        try:
+            kept = _state.read(path)
+        except StateFileError as error:
+            _warn(f"{error} The partition is done again")
+            return None
+        if not isinstance(kept, Kept) or kept.run != self._run:
+            _warn(f"{path}: is of another run; the partition is done again")
+            return None
+        return kept.value
+
+    def keep(self, stage: str, partition: int, result: Any) -> None:
+        """Store a result; if that fails the run goes on, with a warning."""
+        value = result.storable() if isinstance(result, Summary) else result
+        try:
+            _state.write(self._path(stage, partition), Kept(self._run, value))
+        except StateFileError as error:
+            _warn(f"partition {partition} is not kept: {error} The run goes on")
+
+    def story(self) -> str:
+        """What to tell where a run goes on."""
+        return f"{self.there:,} of {self._in_all:,} results of partitions are in {self.folder} already"
+
+    def untouched(self) -> str:
+        """What to tell where a run is cut short."""
+        return f"what was done is kept in {self.folder}: the same command goes on"
+
+    def remove(self) -> None:
+        """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
+        try:
+            for path in [*self._results(), *self._unfinished(), self.folder / _HEAD]:
+                path.unlink(missing_ok=True)
+            if self._made:
+                self.folder.rmdir()
+        except OSError as error:
+            _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
+
+    def _begin(self, now: Head) -> Begun:
+        """What the folder begins with; written where nothing is there yet."""
+        path = self.folder / _HEAD
+        if path.exists():
+            return self._going_on(_state.read(path), now)
+        begun = Begun(now, made=not self.folder.exists())
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"{self.folder}: cannot be made a folder for results: {error.strerror or error}; give another --work"
+            ) from error
+        _state.write(path, begun)
+        return begun
+
+    def _going_on(self, begun: Any, now: Head) -> Begun:
+        if not isinstance(begun, Begun):
+            raise StateFileError(f"{self.folder / _HEAD}: is not of a run over partitions; give another --work")
+        difference = begun.head.difference(now)
+        if difference is not None:
+            raise StateFileError(
+                f"{self.folder}: is of another run: {difference}. Give what was given then, or delete the folder to "
+                "start anew"
+            )
+        for left in self._unfinished():
+            with suppress(OSError):
+                left.unlink()
+        return begun
+
+    def _path(self, stage: str, partition: int) -> Path:
+        return self.folder / f"{stage}-{partition:06}.npz"
+
+    def _results(self) -> Iterator[Path]:
+        for stage in _STAGES:
+            yield from self.folder.glob(f"{stage}-*.npz")
+
+    def _unfinished(self) -> Iterator[Path]:
+        """What a run leaves that is killed while it writes."""
+        for name in (_HEAD, *(f"{stage}-*.npz" for stage in _STAGES)):
+            yield from self.folder.glob(f".{name}.*.tmp")
+
+
+def _stages(job: Job) -> int:
+    """Results that a whole run keeps."""
+    weighed = job.targets or job.inputs if job.run.options.exact_weights else []
+    return 2 * len(job.inputs) + len(job.targets) + len(weighed)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ProtosieveWarning, stacklevel=3)

@@ -1,0 +1,144 @@
+"""Runs over partitions on Dask: the same answer with any number of workers, and with some that die."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from mortal import PLACES, Mortal
+from oracles import select_in_turn
+from protosieve import InputError, ParameterError, select
+from protosieve.distributed import LocalWorkers, begin, drive
+from protosieve.distributed._dask import at_address
+from protosieve.distributed._flight import window_of
+from terminals import COMMAND, environment
+from test_driver import job_of, options, people, same
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.xdist_group("dask"),
+    pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning", "ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """3,000 rows in twelve row groups."""
+    folder = tmp_path_factory.mktemp("people")
+    pq.write_table(people(3000), folder / "a.parquet", row_group_size=250)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(folder):
+    return select_in_turn(job_of(folder), 3)
+
+
+@pytest.fixture(scope="module")
+def two():
+    with LocalWorkers(2) as executor:
+        yield executor
+
+
+def test_one_worker_gives_the_same_answer(folder, alone):
+    with LocalWorkers(1) as executor:
+        assert same(drive(job_of(folder), executor, at_once=3), alone)
+
+
+def test_two_workers_give_the_same_answer(folder, alone, two):
+    assert same(drive(job_of(folder), two, at_once=3), alone)
+
+
+def test_workers_have_one_thread_each_and_so_has_blas(two):
+    client = client_of(two)
+    assert list(client.nthreads().values()) == [1, 1]
+    assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {"1"}
+    assert window_of(client.get_executor()) == window_of(two) == 4
+
+
+def client_of(executor):
+    executor.submit(int).result()
+    return executor._inner._client
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_path, monkeypatch, name):
+    module = import_module(f"protosieve.distributed.{PLACES[name]}")
+    before = set(client_of(two).run(os.getpid).values())
+    monkeypatch.setattr(module, name, Mortal(getattr(module, name), tmp_path, 2))
+    assert same(drive(job_of(folder), two, at_once=3), alone)
+    assert len(list(tmp_path.iterdir())) > {"merge_candidates": 5}.get(name, 12)  # what died was done again
+    killed = int((tmp_path / "2").read_text())
+    assert killed in before
+    assert killed not in client_of(two).run(os.getpid).values()
+
+
+def test_an_error_of_a_worker_names_file_and_row(tmp_path, two):
+    table = people(3000).to_pandas()
+    table.loc[510, "depth"] = np.inf
+    table.to_parquet(tmp_path / "rows.parquet", row_group_size=250)
+    with pytest.raises(InputError, match=r"rows\.parquet, row 510: column 'depth' is infinite"):
+        drive(job_of(tmp_path), two)
+
+
+def test_a_cluster_that_is_there_is_used_and_stays(folder, alone, two):
+    client = client_of(two)
+    with at_address(client.scheduler.address) as executor:
+        assert same(drive(job_of(folder), executor, at_once=3), alone)
+    assert two.submit(max, 1, 2).result() == 2
+
+
+def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
+    monkeypatch.setattr("protosieve.distributed._dask._WAIT", 0.5)
+    with (
+        pytest.raises(InputError, match=r"^tcp://127\.0\.0\.1:9: no Dask scheduler answers there"),
+        at_address("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_no_workers_are_refused_and_so_is_a_missing_dask(monkeypatch):
+    with pytest.raises(ParameterError, match="workers must be a whole number of at least 1, got 0"):
+        LocalWorkers(0)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ParameterError, match=r"need Dask, which is not installed: pip install 'protosieve\[dask\]'"):
+        LocalWorkers(2)
+
+
+def command(*words):
+    """The command line, for as long as two processes take to start on a busy machine."""
+    return subprocess.run(
+        [*COMMAND, "select", *map(str, words)], capture_output=True, text=True, timeout=300, env=environment()
+    )
+
+
+def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path):
+    out, page, work = tmp_path / "out.parquet", tmp_path / "page.html", tmp_path / "work"
+    words = [folder, "-m", 20, "--id", "name", "--partition-rows", 250, "-o", out]
+    done = command(*words, "--workers", 2, "--work", work, "--report", page)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("3,000 rows in 1 file: 12 partitions, read 2 times\n")
+    assert len(done.stderr.splitlines()) == 3
+    assert "Written to" in done.stdout
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert not work.exists()
+    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 250))
+    assert pq.read_table(out).equals(expected.table)
+
+
+def test_the_command_line_says_one_place_to_work_at(folder):
+    done = command(folder, "-m", 20, "--workers", 2, "--dask", "tcp://127.0.0.1:9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "protosieve: --workers and --dask are two places to work at; give one of them\n"
+    done = command(folder, "-m", 5, "--workers", "two")
+    assert done.stderr == "protosieve: --workers must be a whole number of at least 1, got 'two'\n"
+
+
+def test_select_takes_workers(folder, two):
+    found = select(folder, 20, id="name", partition_rows=250, executor=two)
+    assert same(found, select(folder, 20, id="name", partition_rows=250))
