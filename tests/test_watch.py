@@ -150,12 +150,14 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
 
 
 def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
-    run = watched("--report", "so-far.html")
+    run = watched("--report", "so-far.html", "-o", "so-far.csv")
     run.begin()
     run.until(lambda story: story["cards"])
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
-    assert "the prototypes of the rows so far are shown in so-far.html" in run.process.stderr.read()
+    told = run.process.stderr.read()
+    assert "the prototypes of the rows so far are in so-far.csv and shown in so-far.html" in told
+    assert len((tmp_path / "so-far.csv").read_text().splitlines()) == 7
     kept = _story(tmp_path / "so-far.html")
     assert kept["state"]["stopped"].startswith("stopped at row ")
     assert len(kept["cards"]) == 6
