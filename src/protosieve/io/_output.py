@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
-from protosieve._atomic import check_place, replacing
+from protosieve._atomic import check_place, write_whole
 from protosieve.errors import OutputError
 from protosieve.io._file import explain
 from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul
@@ -40,15 +40,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[
         _print(_json_lines(table, provenance))
         return
     check_output(target)
-    data = _encoded(table, target, provenance)
-    try:
-        with replacing(target) as stream:
-            stream.write(data)
-    except OSError as error:
-        raise OutputError(
-            f"{target}: cannot be written: {error.strerror or error}; whatever stood there before is unchanged: "
-            "check that the folder is writable and has room"
-        ) from error
+    write_whole(target, _encoded(table, target, provenance))
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
