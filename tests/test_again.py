@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import io
 import json
 from contextlib import suppress
 
@@ -11,12 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from protosieve import InputError, Prototypes, select
+from protosieve.cli._summary import summarise
 from protosieve.io import read_result, write_table
 from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
 from protosieve.pipeline._again import draw_sample
+from protosieve.report import Material, View, render, story
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -243,7 +247,49 @@ def test_a_changed_provenance_is_one_error_or_harmless(source, tmp_path, data):
         del inner[last]
     (tmp_path / "changed.json").write_text(json.dumps(known))
     with suppress(InputError):  # nothing else
-        Prototypes.read(tmp_path / "changed.json")
+        again = Prototypes.read(tmp_path / "changed.json")
+        render(story(Material.of(again, None, View())))
+        summarise(again, None, Console(file=io.StringIO()))
+
+
+WRONG = [
+    ("files", None), ("files", [{}]), ("rows_left_out", "x"), ("residual_of_random_rows", []), ("residual", None),
+    ("seed", "x"), ("renamed", []), ("parameters", []), ("target_files", [{"name": 7, "size": 1}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_run_that_is_told_wrongly_is_one_error_on_reading(source, tmp_path, name, value):
+    result = select(source, 5, **OPTIONS)
+    write_table(result.table, tmp_path / "x.parquet", {**result.provenance, name: value})
+    with pytest.raises(InputError, match=r"x\.parquet: (is damaged or was changed|does not say)"):
+        Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_an_encoding_that_scales_in_no_known_way_is_refused(source, tmp_path):
+    result = select(source, 5, **OPTIONS)
+    for name, value in (("scale", None), ("dropped", {"a": 1}), ("nulls_replaced", {"weight": "x"})):
+        changed = {**result.provenance, "encoding": {**result.provenance["encoding"], name: value}}
+        write_table(result.table, tmp_path / "x.parquet", changed)
+        with pytest.raises(InputError, match=r"this is not how columns were encoded \(ValueError: (scale|col|nulls)"):
+            Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_a_result_without_prototypes_is_refused(source, tmp_path):
+    result = select(source, 5, **OPTIONS)
+    write_table(result.table.slice(5), tmp_path / "x.parquet", dict(result.provenance))
+    with pytest.raises(InputError, match=r"is damaged or was changed \(it holds no prototypes\)"):
+        Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_a_sample_is_of_the_target_where_its_files_are(source, tmp_path, monkeypatch):
+    pq.write_table(table(90, seed=4), tmp_path / "target.parquet")
+    result = select(source, 5, target=tmp_path / "target.parquet", **OPTIONS)
+    assert draw_sample(result, tmp_path / "target.parquet").is_target
+    assert not draw_sample(result, source).is_target
+    assert not draw_sample(result, [tmp_path / "target.parquet", source]).is_target
+    monkeypatch.chdir(tmp_path)
+    assert draw_sample(result, "target.parquet").is_target
 
 
 def test_a_sample_drawn_for_a_result_that_was_read_is_the_runs_own(source, tmp_path):
