@@ -282,6 +282,14 @@ def test_a_result_without_prototypes_is_refused(source, tmp_path):
         Prototypes.read(tmp_path / "x.parquet")
 
 
+def test_a_summary_shows_dates_beyond_those_of_python(tmp_path):
+    days = pa.array([10**7, None, 0], pa.date32())
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.5], "day": days}), tmp_path / "rows.parquet")
+    shown = io.StringIO()
+    summarise(select(tmp_path / "rows.parquet", 3, features="x", label="day"), None, Console(file=shown, width=200))
+    assert shown.getvalue().count("29349-01-26") == 2
+
+
 def test_a_sample_is_of_the_target_where_its_files_are(source, tmp_path, monkeypatch):
     pq.write_table(table(90, seed=4), tmp_path / "target.parquet")
     result = select(source, 5, target=tmp_path / "target.parquet", **OPTIONS)
