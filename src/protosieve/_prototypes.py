@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve import _html
+from protosieve._cells import arrow_values
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
@@ -336,17 +337,19 @@ class Prototypes:
         made = {"How good": self.certificate, "Kernel": self.kernel, "Version": self.version, **self.parameters}
         return _html.table(repr(self), self._columns(), [*more, _html.details("How it was made", made)])
 
-    def _columns(self) -> dict[str, list[object]]:
+    def _columns(self) -> list[tuple[str, list[object]]]:
         """Row numbers, weights and shares as bars, and the first columns of the rows as their source has them."""
         largest = float(np.abs(self.weights).max(initial=0.0)) or 1.0
-        columns: dict[str, list[object]] = {
-            "row": [f"{i:,}" for i in self.indices[:_SHOWN]],
-            "weight": [_html.Bar(abs(w) / largest, f"{w:#.3g}") for w in self.weights[:_SHOWN]],
-        }
+        columns: list[tuple[str, list[object]]] = [
+            ("row", [f"{i:,}" for i in self.indices[:_SHOWN]]),
+            ("weight", [_html.Bar(abs(w) / largest, f"{w:#.3g}") for w in self.weights[:_SHOWN]]),
+        ]
         if self.shares is not None:
-            columns["share"] = [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]]
+            columns += [("share", [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]])]
         if self.table is not None:
             theirs = [name for name in self.table.column_names if name not in ("row", "weight", "share")]
-            return columns | {name: self.table.column(name).to_pylist()[:_SHOWN] for name in theirs[:_COLUMNS]}
+            return columns + [(name, arrow_values(self.table.column(name)[:_SHOWN])) for name in theirs[:_COLUMNS]]
         names = self.feature_names or [f"x{i}" for i in range(self.rows.shape[1])]
-        return columns | {name: [f"{x:.4g}" for x in self.rows[:_SHOWN, i]] for i, name in enumerate(names[:_COLUMNS])}
+        return columns + [
+            (name, [f"{x:.4g}" for x in self.rows[:_SHOWN, i]]) for i, name in enumerate(names[:_COLUMNS])
+        ]

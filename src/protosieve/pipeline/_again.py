@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import pyarrow as pa
 
 from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
 from protosieve.errors import InputError
-from protosieve.io import check_schemas, find_sources, read_result
+from protosieve.io import Source, check_schemas, find_sources, read_result
 from protosieve.kernels._stored import from_plain
 from protosieve.means import SamplingError
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Position, read_blocks
 from protosieve.pipeline._finish import OURS, typed
 from protosieve.pipeline._gallery import Gallery
+from protosieve.pipeline._known import check_known
 from protosieve.pipeline._options import names
 from protosieve.pipeline._progress import Tick
 from protosieve.preprocess import Encoding
@@ -42,12 +44,18 @@ def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
 
 
 def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
+    if not len(table):
+        raise ValueError("it holds no prototypes")
+    check_known(known)
     encoding = Encoding.from_dict(known["encoding"])
     certificate, kernel = _certificate(known["certificate"]), from_plain(known["kernel_parameters"])
     seed = known["parameters"]["random_state"]
+    rows = encoding.encode(_own(table, known["renamed"]))
+    if kernel is not None:
+        kernel.prepare(rows)  # a kernel for rows of another width fails here
     return Prototypes(
         indices=_numbers(table, "row", np.int64),
-        rows=encoding.encode(_own(table, known["renamed"])),
+        rows=rows,
         weights=_numbers(table, "weight", np.float64),
         objective=_number(known["objective"]),
         residual=_number(known["residual"]),
@@ -146,4 +154,10 @@ def draw_sample(
     if not gallery.seen:
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
     numbers, rows, table = gallery.light()
-    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, bool(known["target_files"]))
+    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, _is_target(sources, known))
+
+
+def _is_target(sources: Sequence[Source], known: Mapping[str, Any]) -> bool:
+    """Whether these files are the target's; those of a later month are not, whatever the run had."""
+    target = {Path(file["name"]).absolute() for file in known["target_files"]}
+    return {Path(source.name).absolute() for source in sources} <= target

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protosieve._cells import arrow_values
+
 __all__ = ["Columns", "as_columns", "rows_in", "taken"]
 
 
@@ -76,13 +78,5 @@ def _taken(part: Any, rows: NDArray[np.int64]) -> Any:
 
 def _values(part: Any) -> list[Any]:
     if hasattr(part, "to_pylist"):
-        return _arrow_values(part)
+        return arrow_values(part)
     return list(part.tolist()) if hasattr(part, "tolist") else list(part)
-
-
-def _arrow_values(part: Any) -> list[Any]:
-    """Dates beyond Python's, and nanoseconds, are no Python values: they are shown as Arrow writes them."""
-    try:
-        return list(part.to_pylist())
-    except (ValueError, OverflowError):
-        return [str(cell) for cell in part.cast("string").to_pylist()]
