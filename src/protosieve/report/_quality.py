@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protosieve._prototypes import Prototypes
-from protosieve._words import allowed, beside_random, carried, counted, sig
+from protosieve._words import allowed, beside_random, carried, counted, percent, sig
 from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
 from protosieve.report._material import Material
@@ -19,10 +19,16 @@ _STRANGE = 0.05  # a residual by the data that is this much above the result's o
 
 
 def quality(material: Material) -> dict[str, Any]:
-    """Sentences, figures and the curve; see the parts for their cost."""
+    """Headline, sentences, figures and the curve; see the parts for their cost.
+
+    ``carried`` is the per cent of the first sentence, ``own`` what is left, ``random`` what random rows leave beside.
+    """
     found = Quality(material)
-    curve = found.curve
+    curve, own = found.curve, found.left
     return {
+        "carried": None if own is None else percent(own),
+        "own": own,
+        "random": None if own is None else found.scaled(own),
         "sentences": [*carried(material.result), *found.beside],
         "figures": found.figures(),
         "curve": None if isinstance(curve, str) else found.drawn(curve),
@@ -52,6 +58,12 @@ class Quality:
         if isinstance(curve, str) and self.result.kernel is not None and self.judge is not None:
             return residual_curve(self.result, self.judge)
         return curve
+
+    @property
+    def left(self) -> float | None:
+        """The result's residual, as it judged itself by the kernel; None where it did not."""
+        known = self.result.kernel is not None and math.isfinite(self.result.residual)
+        return float(self.result.residual) if known else None
 
     @cached_property
     def own(self) -> float:
@@ -88,18 +100,19 @@ class Quality:
         return [told + by]
 
     def drawn(self, curve: Curve) -> dict[str, Any]:
-        """The curve as plain values. Random rows are drawn as many times above the prototypes as they were judged."""
+        """The curve as plain values."""
         own = self.result.residual if curve.by_result else self.own
         return {
             "count": curve.count,
             "residual": [sig(value, 6) for value in curve.residual],
             "kept": len(self.result),
             "own": own,
-            "random": self._scaled(own),
+            "random": self.scaled(own),
             "sentence": curve_sentence(curve),
         }
 
-    def _scaled(self, own: float) -> float | None:
+    def scaled(self, own: float) -> float | None:
+        """What random rows leave, as many times ``own`` as they were judged to."""
         if self.random is None:
             return None
         random, beside, _ = self.random

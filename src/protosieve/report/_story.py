@@ -61,14 +61,18 @@ def blank(title: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
         "version": version("protosieve"),
         "state": None if state is None else dict(state),
         "summary": [],
-        "quality": {"sentences": [], "figures": [], "curve": None, "no_curve": None},
+        "quality": _nothing("carried", "own", "random", "curve", "no_curve") | {"sentences": [], "figures": []},
         "cards": [],
         "criticisms": None,
         "map": None,
-        "coverage": {"sentence": "", "shares": None, "labels": None, "features": None},
+        "coverage": _nothing("shares", "labels", "features") | {"sentence": ""},
         "stream": None,
         "again": {"command": None, "files": [], "details": [], "parameters": {}},
     }
+
+
+def _nothing(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names)
 
 
 def stream_of(result: Prototypes) -> dict[str, Any] | None:

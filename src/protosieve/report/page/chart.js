@@ -23,6 +23,17 @@ function draw(holder, anyway = false) {
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", drawing.label);
   holder.replaceChildren(picture);
+  inside(picture);
+}
+
+// Words that would be cut at an edge are moved in. All are measured first, so that the browser lays out once.
+function inside(picture) {
+  const field = picture.getBoundingClientRect();
+  const moves = [...picture.querySelectorAll("text")].map((node) => {
+    const box = node.getBoundingClientRect();
+    return [node, Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right)];
+  });
+  for (const [node, by] of moves) if (by) node.setAttribute("dx", by.toFixed(1));
 }
 
 function canvas(width, height, ...children) {

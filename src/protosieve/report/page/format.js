@@ -46,12 +46,6 @@ function percent(share) {
   return `${number(p >= 10 ? Math.round(p) : p, 2)}${THIN}%`;
 }
 
-// The headline's per cent: one digit after the point at least.
-function carried(share) {
-  const p = 100 * share;
-  return p > 99 && p < 100 ? nearly(p) : minus(p.toFixed(1));
-}
-
 // Rounded, but never up to 100: something is left.
 function nearly(p) {
   const digits = Math.min(4, Math.max(1, Math.ceil(-Math.log10(100 - p))));
