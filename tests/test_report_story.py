@@ -145,6 +145,15 @@ def test_rows_in_memory_are_encoded_as_those_of_the_files_were(clerk):
     assert [card["at"] for card in found["cards"]] == [card["at"] for card in told(clerk)["cards"]]
 
 
+@pytest.mark.parametrize("beside", [[], ["row"], ["row", "weight"]])
+def test_a_column_of_the_user_keeps_its_name_whatever_ours_are_called(tmp_path, beside):
+    rng = np.random.default_rng(0)
+    numbers = {name: rng.normal(size=50) for name in ["x", *beside]}
+    found = told(run(tmp_path, {"input_row": [f"kind {i % 3}" for i in range(50)], **numbers}, label="input_row"))
+    assert {card["label"] for card in found["cards"]} <= {"kind 0", "kind 1", "kind 2"}
+    assert [item["value"] for item in found["coverage"]["labels"]["values"]] == ["kind 0", "kind 1", "kind 2"]
+
+
 def test_a_run_that_has_only_begun_has_a_story(clerk):
     partial = {"parameters": clerk.provenance["parameters"]}
     assert len(told(replace(clerk, provenance=partial, shares=None))["cards"]) == 6

@@ -18,7 +18,9 @@ from protosieve.means import Sampled, SamplingError, sampling_error
 if TYPE_CHECKING:
     from protosieve.plots import Plots
 
-__all__ = ["Certificate", "DataSample", "Prototypes", "Trace"]
+__all__ = ["OURS", "Certificate", "DataSample", "Prototypes", "Trace"]
+
+OURS = ("row", "file", "weight", "share")  # the first columns of a result's table, before the user's own
 
 _SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 
@@ -346,7 +348,7 @@ class Prototypes:
         if self.shares is not None:
             columns["share"] = [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]]
         if self.table is not None:
-            theirs = [name for name in self.table.column_names if name not in ("row", "weight", "share")]
+            theirs = [name for name in self.table.column_names if name not in OURS or name == "file"]
             return columns | {name: self.table.column(name).to_pylist()[:_SHOWN] for name in theirs[:_COLUMNS]}
         names = self.feature_names or [f"x{i}" for i in range(self.rows.shape[1])]
         return columns | {name: [f"{x:.4g}" for x in self.rows[:_SHOWN, i]] for i, name in enumerate(names[:_COLUMNS])}
