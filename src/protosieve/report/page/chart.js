@@ -1,6 +1,6 @@
 // A chart is drawn for the width it has, and again when that changes; its numbers stand in a table behind it.
 const drawings = new WeakMap();
-const widths = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));
+const widths = new ResizeObserver((entries) => drawAll(entries.map((entry) => entry.target)));
 
 function chart({ id, name, label, key, paint, head, rows }) {
   const holder = el("div", { class: "canvas", id });
@@ -14,26 +14,31 @@ function chart({ id, name, label, key, paint, head, rows }) {
   );
 }
 
-function draw(holder, anyway = false) {
+// All are measured before any is drawn, and their words after all are: the browser lays the page out twice, not for each.
+function drawAll(holders) {
+  const wide = holders.map((holder) => Math.floor(holder.clientWidth));
+  const drawn = holders.map((holder, i) => draw(holder, wide[i])).filter(Boolean);
+  const moves = drawn.flatMap(movesInside);
+  for (const [word, by] of moves) word.setAttribute("dx", by.toFixed(1));
+}
+
+function draw(holder, width) {
   const drawing = drawings.get(holder);
-  const width = Math.floor(holder.clientWidth);
-  if (!drawing || !width || (width === drawing.width && !anyway)) return;
+  if (!drawing || !width || width === drawing.width) return null;
   drawing.width = width;
   const picture = drawing.paint(width);
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", drawing.label);
   holder.replaceChildren(picture);
-  inside(picture);
+  return picture;
 }
 
-// Words that would be cut at an edge are moved in. All are measured first, so that the browser lays out once.
-function inside(picture) {
+// How far words that would be cut at an edge are to be moved in.
+function movesInside(picture) {
   const field = picture.getBoundingClientRect();
-  const moves = [...picture.querySelectorAll("text")].map((node) => {
-    const box = node.getBoundingClientRect();
-    return [node, Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right)];
-  });
-  for (const [node, by] of moves) if (by) node.setAttribute("dx", by.toFixed(1));
+  const beyond = (box) => Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right);
+  const words = [...picture.querySelectorAll("text:not(.inside)")];
+  return words.map((word) => [word, beyond(word.getBoundingClientRect())]).filter(([, by]) => by);
 }
 
 function canvas(width, height, ...children) {
@@ -45,10 +50,9 @@ function mount(section, ...content) {
   section.querySelectorAll(".canvas").forEach((holder) => widths.unobserve(holder));
   section.replaceChildren(...content.flat(Infinity).filter(Boolean));
   section.hidden = false;
-  section.querySelectorAll(".canvas").forEach((holder) => {
-    draw(holder);
-    widths.observe(holder);
-  });
+  const holders = [...section.querySelectorAll(".canvas")];
+  drawAll(holders);
+  holders.forEach((holder) => widths.observe(holder));
 }
 
 function legend(...entries) {
