@@ -101,6 +101,17 @@ def test_members_without_weight_come_last():
     assert curve.residual[-1] == curve.residual[-2]
 
 
+def test_members_without_weight_do_not_count():
+    result = ProtoBasic(n_prototypes=30).fit(clouds()).result_
+    used = int((result.weights > 0).sum())
+    assert used < 30
+    said = curve_sentence(residual_curve(result))
+    assert "Each of them counts" not in said
+    assert f"Each of the {used} that weigh something counts." in said or "fewer would have done" in said
+    curve = Curve([1, 2, 3, 4, 5], [0.5, 0.3, 0.2, 0.1, 0.1], idle=1)
+    assert curve_sentence(curve).endswith("Each of the 4 that weigh something counts.")
+
+
 def test_kernels_that_can_be_negative_have_a_curve_too():
     result = ProtoSwap(n_prototypes=4, kernel=Linear()).fit(np.abs(clouds())).result_
     assert residual_curve(result).residual[-1] == pytest.approx(result.residual, abs=1e-6)

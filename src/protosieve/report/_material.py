@@ -15,7 +15,7 @@ from protosieve.report._columns import Columns, as_columns, rows_in, taken
 from protosieve.report._features import Feature, features_of, spread_of
 from protosieve.report._given import rows_of
 from protosieve.report._own import own_columns
-from protosieve.report._text import is_missing, name_of
+from protosieve.report._text import is_missing, label_of, named
 from protosieve.report._view import View
 
 __all__ = ["Material", "Sample"]
@@ -144,11 +144,12 @@ def _from_sample(result: Prototypes, drawn: DataSample | None, view: View, wishe
     own = own_columns(result)
     theirs = Columns() if drawn is None else (as_columns(drawn.table) or Columns())
     _check_names(view, [*own.names, *theirs.names])
+    mine, labels = named(_labels(own, wished), _labels(theirs, wished))
     sample = None
     if drawn is not None and len(drawn.indices):
-        labels, places = _labels(theirs, wished), _places(theirs, wished)
+        places = _places(theirs, wished)
         sample = Sample(drawn.indices, drawn.rows, theirs, drawn.n_rows, drawn.is_target, labels, places)
-    return Material(result, wished, own, _labels(own, wished), _places(own, wished), sample)
+    return Material(result, wished, own, mine, _places(own, wished), sample)
 
 
 def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Material:
@@ -162,13 +163,11 @@ def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Mat
     if aligned and not own.names:
         own = as_columns(taken(data, result.indices)) or Columns()
     _check_names(view, [*own.names, *theirs.names])
-    sample = Sample(
-        drawn, rows_of(result, part, wished), theirs, count, False,
-        _labels(theirs, wished, drawn, count), _places(theirs, wished, drawn, count),
-    )  # fmt: skip
     at = result.indices if aligned else None
-    labels, places = _labels(own, wished, at, count), _places(own, wished, at, count)
-    return Material(result, wished, own, labels, places, sample, in_memory=True)
+    mine, labels = named(_labels(own, wished, at, count), _labels(theirs, wished, drawn, count))
+    places = _places(theirs, wished, drawn, count)
+    sample = Sample(drawn, rows_of(result, part, wished), theirs, count, False, labels, places)
+    return Material(result, wished, own, mine, _places(own, wished, at, count), sample, in_memory=True)
 
 
 def _drawn(count: int, d: int) -> NDArray[np.int64]:
@@ -192,13 +191,13 @@ def _check_names(view: View, known: list[str]) -> None:
             raise InputError(f"there is no column {name!r} to show (columns: {there[:500]})")
 
 
-def _labels(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> list[str] | None:
+def _labels(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> list[str | None] | None:
     """As text; ``at`` are the rows meant where there is a label per row of ``count``."""
     if isinstance(view.label, str):
-        return [name_of(value) for value in own.cells(view.label)] if view.label in own else None
+        return [label_of(value) for value in own.cells(view.label)] if view.label in own else None
     if view.label is None or at is None:
         return None
-    return [name_of(value) for value in _per_row("label", view.label, at, count)]
+    return [label_of(value) for value in _per_row("label", view.label, at, count)]
 
 
 def _places(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> Float64 | None:
