@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_digits
@@ -18,6 +19,7 @@ from protosieve._prototypes import Trace
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Linear
 from protosieve.objectives import LeastSquares, SetFunction
+from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, story
 from report_stories import people, run, told
 
@@ -184,6 +186,26 @@ def test_random_rows_are_judged_as_the_prototypes_are():
     X, _ = load_digits(return_X_y=True)
     result = ProtoSwap(n_prototypes=10).fit(X).result_
     assert "Both are judged by 1,797 rows of the data." in told(result, X)["quality"]["sentences"][1]
+
+
+def test_other_data_is_described_by_itself(clerk, tmp_path):
+    later = people(300, seed=1)
+    later["age"] = later["age"] + 40
+    pq.write_table(pa.table(later), tmp_path / "later.parquet")
+    rows = clerk.encoding.encode(later)
+    similar = clerk.kernel.block(clerk.kernel.prepare(rows), clerk.kernel.prepare(clerk.rows))
+    shares = np.bincount(similar.argmax(axis=1), minlength=len(clerk)) / len(rows)
+    K = clerk.kernel.block(clerk.kernel.prepare(rows), clerk.kernel.prepare(rows))
+    w, among = clerk.weights, clerk.kernel.block(clerk.kernel.prepare(clerk.rows), clerk.kernel.prepare(clerk.rows))
+    residual = 1 - (2 * w @ similar.mean(axis=0) - w @ among @ w) / K.mean()
+    for data in (later, draw_sample(clerk, tmp_path / "later.parquet")):
+        found = told(clerk, data)
+        assert [card["share"] for card in found["cards"]] == pytest.approx(shares, abs=1e-4)
+        figures = {figure["name"]: figure["value"] for figure in found["quality"]["figures"]}
+        assert float(figures["Residual by the data shown"]) == pytest.approx(residual, rel=1e-3)
+        assert float(figures["Residual"]) == pytest.approx(clerk.residual, rel=1e-3)
+    assert [card["share"] for card in told(clerk)["cards"]] == pytest.approx(clerk.shares, abs=1e-4)
+    assert "Residual by the data shown" not in {figure["name"] for figure in told(clerk)["quality"]["figures"]}
 
 
 def test_data_that_was_not_to_be_matched_is_no_judge_of_random_rows():

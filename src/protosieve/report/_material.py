@@ -45,7 +45,8 @@ class Sample:
 class Material:
     """All that a report is made of. ``own``, ``labels`` and ``coordinates`` are the prototypes', where they are known.
 
-    ``in_memory`` says that the sample was drawn from data the user holds, not by the run.
+    ``is_given`` says that the sample is of data given with the result, not the run's own; ``in_memory`` that the user
+    holds that data.
     """
 
     result: Prototypes
@@ -54,6 +55,7 @@ class Material:
     labels: list[str] | None
     coordinates: Float64 | None
     sample: Sample | None
+    is_given: bool = False
     in_memory: bool = False
 
     @classmethod
@@ -96,11 +98,9 @@ class Material:
 
     @cached_property
     def shares(self) -> Float64 | None:
-        """How much of the data is nearest to each prototype: as the run counted it, else of the sample."""
-        if self.result.shares is not None:
+        """How much of the data is nearest to each prototype: as the run counted it, or of the sample that was given."""
+        if self.nearest is None or (self.result.shares is not None and not self.is_given):
             return self.result.shares
-        if self.nearest is None:
-            return None
         return np.bincount(self.nearest, minlength=len(self.result)) / len(self.nearest)
 
     @cached_property
@@ -149,7 +149,8 @@ def _from_sample(result: Prototypes, drawn: DataSample | None, view: View, wishe
     if drawn is not None and len(drawn.indices):
         places = _places(theirs, wished)
         sample = Sample(drawn.indices, drawn.rows, theirs, drawn.n_rows, drawn.is_target, labels, places)
-    return Material(result, wished, own, mine, _places(own, wished), sample)
+    is_given = sample is not None and drawn is not result.sample
+    return Material(result, wished, own, mine, _places(own, wished), sample, is_given)
 
 
 def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Material:
@@ -167,7 +168,7 @@ def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Mat
     mine, labels = named(_labels(own, wished, at, count), _labels(theirs, wished, drawn, count))
     places = _places(theirs, wished, drawn, count)
     sample = Sample(drawn, rows_of(result, part, wished), theirs, count, False, labels, places)
-    return Material(result, wished, own, mine, _places(own, wished, at, count), sample, in_memory=True)
+    return Material(result, wished, own, mine, _places(own, wished, at, count), sample, is_given=True, in_memory=True)
 
 
 def _drawn(count: int, d: int) -> NDArray[np.int64]:
