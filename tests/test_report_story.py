@@ -15,9 +15,9 @@ import scipy.sparse
 from sklearn.datasets import load_digits
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoSwap, Streak
-from protosieve._prototypes import Trace
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Linear
+from protosieve.means import ReservoirMean
 from protosieve.objectives import LeastSquares, SetFunction
 from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, story
@@ -266,8 +266,25 @@ def test_the_stream_is_told_with_what_the_trace_knows():
     assert found["residual"][-1] == pytest.approx(result.residual, rel=1e-4)
     assert found["accepted"] == result.trace.accepted.tolist()
     assert found["exchanged"] == result.trace.exchanged.tolist()
-    untold = Trace(result.trace.rows_seen, result.trace.objective, None, None)
+    untold = replace(result.trace, accepted=None, exchanged=None)
     assert told(replace(result, trace=untold))["stream"]["accepted"] is None
+    assert told(replace(result, trace=replace(untold, bound=None)))["stream"] is None
+
+
+@pytest.mark.parametrize("selector", [ProtoSwap, Streak])
+def test_a_stream_without_a_target_is_judged_by_the_rows_that_were_seen(selector):
+    X = np.random.default_rng(0).normal(size=(144, 2)) * np.linspace(0.05, 6, 144)[:, None]
+    kernel = Gaussian(width=1.0)
+    swap = selector(n_prototypes=8, kernel=kernel, mean=ReservoirMean(500), block_size=16, random_state=0)
+    result = swap.partial_fit(X).result_
+    points = kernel.prepare(X)
+    K = kernel.block(points, points)
+    norms = [K[:n, :n].mean() / 2 for n in result.trace.rows_seen]
+    assert result.trace.bound == pytest.approx(norms, rel=1e-9)
+    found = told(result)["stream"]
+    assert found["residual"] == pytest.approx(1 - result.trace.objective / norms, rel=1e-4, abs=1e-9)
+    assert all(0 <= residual <= 1 for residual in found["residual"])
+    assert "Each is judged by the rows that had been seen." in found["sentence"]
 
 
 def test_the_state_of_a_run_is_passed_through(clerk):

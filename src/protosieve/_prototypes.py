@@ -119,6 +119,10 @@ class Trace:
     is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
     nothing. What the second look of a result changes is not of the stream, and not counted.
 
+    ``bound[i]`` is what no selection exceeds by the mean that judged then, so ``1 - objective / bound`` is the residual
+    along the stream: of a target that is known from the start one number, else that of the rows seen so far. None
+    where a file of an earlier version does not say.
+
     At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
     """
 
@@ -126,6 +130,7 @@ class Trace:
     objective: Float64
     accepted: NDArray[np.int64] | None = None
     exchanged: NDArray[np.int64] | None = None
+    bound: Float64 | None = None
 
     def __len__(self) -> int:
         return len(self.rows_seen)

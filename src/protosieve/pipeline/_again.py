@@ -108,11 +108,13 @@ def _trace(known: Mapping[str, Any]) -> Trace:
     counts = [known[name] for name in ("rows_seen", "accepted", "exchanged")]
     rows_seen, accepted, exchanged = (None if of is None else np.array(of, np.int64) for of in counts)
     objective = np.array([_number(value) for value in known["objective"]])
+    told = known.get("bound")  # earlier versions did not say
+    bound = None if told is None else np.array([_number(value) for value in told])
     if rows_seen is None or any(
-        of.shape != rows_seen.shape for of in (objective, accepted, exchanged) if of is not None
+        of.shape != rows_seen.shape for of in (objective, accepted, exchanged, bound) if of is not None
     ):
         raise ValueError("the points of its trace differ in number")
-    return Trace(rows_seen, objective, accepted, exchanged)
+    return Trace(rows_seen, objective, accepted, exchanged, bound)
 
 
 def draw_sample(
