@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report paper soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report paper screenshots soak clean
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -60,6 +60,9 @@ bench-report: $(VENV)/.ready  ## What the page about 500 prototypes of a million
 
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
 	$(RUN) -m experiments
+
+screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, into docs/images
+	$(RUN) tools/screenshots.py
 
 soak: $(VENV)/.ready  ## 100 kills and 5,000 damaged or odd files: half an hour or so
 	PROTOSIEVE_KILLS=100 PROTOSIEVE_FUZZ=5000 $(RUN) -m pytest -n auto tests/test_checkpoint.py tests/test_fuzz.py \

@@ -14,12 +14,11 @@ function chart({ id, name, label, key, paint, head, rows }) {
   );
 }
 
-// All are measured before any is drawn, and their words after all are: the browser lays the page out twice, not for each.
+// All are measured before any is drawn, and their words after: the browser lays the page out twice, not for each.
 function drawAll(holders) {
   const wide = holders.map((holder) => Math.floor(holder.clientWidth));
   const drawn = holders.map((holder, i) => draw(holder, wide[i])).filter(Boolean);
-  const moves = drawn.flatMap(movesInside);
-  for (const [word, by] of moves) word.setAttribute("dx", by.toFixed(1));
+  for (const [word, move] of drawn.flatMap(movesInside)) dress(word, move, []);
 }
 
 function draw(holder, width) {
@@ -33,12 +32,19 @@ function draw(holder, width) {
   return picture;
 }
 
-// How far words that would be cut at an edge are to be moved in.
+// What words that would be cut at an edge need: a move inwards, or where they are wider than all, narrower letters.
 function movesInside(picture) {
   const field = picture.getBoundingClientRect();
-  const beyond = (box) => Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right);
   const words = [...picture.querySelectorAll("text:not(.inside)")];
-  return words.map((word) => [word, beyond(word.getBoundingClientRect())]).filter(([, by]) => by);
+  return words.map((word) => [word, moveInside(word.getBoundingClientRect(), field)]).filter(([, move]) => move);
+}
+
+function moveInside(box, field) {
+  const squeezed = box.width > field.width && { textLength: field.width, lengthAdjust: "spacingAndGlyphs", x: 0 };
+  if (squeezed) return { ...squeezed, "text-anchor": "start" };
+  const dx = Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right);
+  const dy = Math.max(0, field.top - box.top) + Math.min(0, field.bottom - box.bottom);
+  return (dx || dy) && { dx: dx.toFixed(1), dy: dy.toFixed(1) };
 }
 
 function canvas(width, height, ...children) {

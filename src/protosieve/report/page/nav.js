@@ -2,7 +2,7 @@
 const entered = new Set();
 const places = new IntersectionObserver(
   (entries) => {
-    entries.forEach(({ target, isIntersecting }) => (isIntersecting ? entered.add(target.id) : entered.delete(target.id)));
+    entries.forEach(({ target: { id }, isIntersecting }) => (isIntersecting ? entered.add(id) : entered.delete(id)));
     markNav();
   },
   { rootMargin: "0px 0px -60% 0px" },
