@@ -115,6 +115,16 @@ def test_users_coordinates_take_the_place_of_components(digits):
     assert np.array(chart.prototypes) == pytest.approx(places[selector.prototype_indices_], rel=1e-3)
 
 
+def test_the_map_counts_the_dots_it_has(digits):
+    X, _, selector = digits
+    places = np.full((len(X), 2), np.nan)
+    assert map_of(Material.of(selector.result_, X, View(coordinates=places))).drawn is None
+    places[:40] = 1.0
+    chart = map_of(Material.of(selector.result_, X, View(coordinates=places))).drawn
+    assert len(chart["points"]) == 40
+    assert f"Dots are 40 of {len(X):,} rows" in chart["sentence"]
+
+
 def test_criticisms_have_the_largest_witness_and_are_no_prototypes(digits):
     X, _, selector = digits
     result = selector.result_

@@ -19,9 +19,7 @@ def result():
 @pytest.fixture
 def page(monkeypatch):
     """A page that is only a title."""
-    module = types.ModuleType("protosieve.report._page")
-    module.render = lambda story, live=False: story["title"].encode()
-    monkeypatch.setitem(sys.modules, "protosieve.report._page", module)
+    monkeypatch.setattr("protosieve.report._write.render", lambda story: story["title"].encode())
 
 
 def test_a_report_is_written_whole(result, page, tmp_path):

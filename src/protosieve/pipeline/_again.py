@@ -17,12 +17,13 @@ from protosieve.kernels._stored import from_plain
 from protosieve.means import SamplingError
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Position, read_blocks
-from protosieve.pipeline._finish import OURS, typed
+from protosieve.pipeline._finish import typed
 from protosieve.pipeline._gallery import Gallery
 from protosieve.pipeline._known import check_known
 from protosieve.pipeline._options import names
 from protosieve.pipeline._progress import Tick
 from protosieve.preprocess import Encoding
+from protosieve.report._own import own_names
 
 __all__ = ["draw_sample", "read_prototypes"]
 
@@ -78,9 +79,8 @@ def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
 
 def _own(table: pa.Table, renamed: Mapping[str, str]) -> pa.Table:
     """The users' columns under their own names."""
-    back = {new: name for name, new in renamed.items()}
-    theirs = [name for name in table.column_names if name not in OURS]
-    return pa.table([table.column(name) for name in theirs], names=[back.get(name, name) for name in theirs])
+    found = own_names(table.column_names, renamed)
+    return pa.table([table.column(i) for i in found], names=list(found.values()))
 
 
 def _numbers(table: pa.Table, name: str, dtype: Any) -> Any:
@@ -116,11 +116,13 @@ def _trace(known: Mapping[str, Any]) -> Trace:
     counts = [known[name] for name in ("rows_seen", "accepted", "exchanged")]
     rows_seen, accepted, exchanged = (None if of is None else np.array(of, np.int64) for of in counts)
     objective = np.array([_number(value) for value in known["objective"]])
+    told = known.get("bound")  # earlier versions did not say
+    bound = None if told is None else np.array([_number(value) for value in told])
     if rows_seen is None or any(
-        of.shape != rows_seen.shape for of in (objective, accepted, exchanged) if of is not None
+        of.shape != rows_seen.shape for of in (objective, accepted, exchanged, bound) if of is not None
     ):
         raise ValueError("the points of its trace differ in number")
-    return Trace(rows_seen, objective, accepted, exchanged)
+    return Trace(rows_seen, objective, accepted, exchanged, bound)
 
 
 def draw_sample(

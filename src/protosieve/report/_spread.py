@@ -59,8 +59,8 @@ def _labels(material: Material) -> dict[str, Any] | None:
     if material.labels is None and theirs is None:
         return None
     data = None if theirs is None else _summed(theirs, np.full(len(theirs), 1 / len(theirs)))
-    mine, shares = material.labels or [], material.shares
-    count, weight = _summed(mine, np.ones(len(mine))), _summed(mine, material.parts)
+    mine, shares = material.labels, material.shares
+    count, weight = _summed(mine, np.ones(len(material.result))), _summed(mine, material.parts)
     share = None if shares is None else _summed(mine, shares)
     names = sorted({*count, *(data or {})}, key=lambda name: (-(data or {}).get(name, 0), -count[name], natural(name)))
     values = [
@@ -77,9 +77,12 @@ def _labels(material: Material) -> dict[str, Any] | None:
     return {"name": cut(name, 80), "values": values, "more": max(0, len(names) - _LABELS)}
 
 
-def _summed(names: list[str], amounts: Float64) -> defaultdict[str, float]:
+def _summed(names: list[str] | None, amounts: Float64) -> defaultdict[str, float]:
+    """By name; nothing where no names are known."""
     total: defaultdict[str, float] = defaultdict(float)
-    for name, amount in zip(names, amounts.tolist(), strict=bool(names)):
+    if names is None:
+        return total
+    for name, amount in zip(names, amounts.tolist(), strict=True):
         total[name] += amount
     return total
 

@@ -76,11 +76,14 @@ def _nothing(*names: str) -> dict[str, Any]:
 
 
 def stream_of(result: Prototypes) -> dict[str, Any] | None:
-    """The residual along the stream; None where there is but one point, or no bound to hold the objective against."""
-    trace, bound = result.trace, result.certificate.upper_bound
-    if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or not bound > 0:
+    """The residual along the stream, each by the bound of its time.
+
+    None where there is but one point, or no bound to hold the objective against.
+    """
+    trace = result.trace
+    if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or trace.bound is None or not trace.bound.min() > 0:
         return None
-    residual = 1 - trace.objective / bound
+    residual = np.maximum(1 - trace.objective / trace.bound, 0.0)
     return {
         "rows": trace.rows_seen.tolist(),
         "residual": [sig(value, 6) for value in residual.tolist()],
@@ -96,6 +99,8 @@ def _along(result: Prototypes, residual: Float64) -> str:
     (first, *_, last), (begin, *_, end) = trace.rows_seen.tolist(), residual.tolist()
     moved = "fell" if end <= begin else "rose"
     said = f"What is left {moved} from {_left(begin)} after {counted(first, 'row')} to {_left(end)} after {last:,}."
+    if trace.bound is not None and np.ptp(trace.bound) > 0:
+        said += " Each is judged by the rows that had been seen."
     if trace.exchanged is not None:
         said += f" {counted(int(trace.exchanged[-1]), 'member')} gave way to others."
     if trace.accepted is not None:

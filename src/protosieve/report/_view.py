@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from protosieve.errors import ParameterError
+from protosieve.report._columns import is_line
 
 __all__ = ["View", "image_shape_of"]
 
@@ -39,6 +40,8 @@ class View:
             value = getattr(self, name)
             if not isinstance(value, str | None):
                 raise ParameterError(f"{name} must be {_what(name)}, got {value!r}")
+        if not isinstance(self.label, str | None) and not is_line(self.label):
+            raise ParameterError(f"label must be the name of a column, or have one label per row, got {self.label!r}")
         object.__setattr__(self, "image_shape", image_shape_of(self.image_shape))
         object.__setattr__(self, "coordinates", _coordinates(self.coordinates))
         if self.image_shape is not None and self.image is not None:
@@ -71,16 +74,20 @@ def image_shape_of(given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
     parts = re.split(r"\s*[x×,]\s*", given.strip()) if isinstance(given, str) else given  # noqa: RUF001
-    try:
-        shape = tuple(int(part) for part in parts)
-    except (TypeError, ValueError):
-        shape = ()
+    shape = tuple(_whole(part) for part in parts) if isinstance(parts, list | tuple | np.ndarray) else ()
     if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:3] not in [(), *((n,) for n in _CHANNELS)]:
         raise ParameterError(
-            f"image_shape must be height and width, such as 28x28, or with 1, 3 or 4 channels, such as 32x32x3; "
-            f"got {given!r}"
+            "image_shape must be height and width of an image, such as 28x28, or with 1, 3 or 4 channels, such as "
+            f"32x32x3; got {given!r}"
         )
     return shape
+
+
+def _whole(part: Any) -> int:
+    """A whole number, or its digits; 0 for anything else."""
+    if isinstance(part, str):
+        return int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else 0
+    return int(part) if isinstance(part, int | np.integer) and not isinstance(part, bool) else 0
 
 
 def _coordinates(given: Any) -> Any:
