@@ -1,5 +1,6 @@
 """Runs over partitions on executors: the same answer anywhere, never too much at a time, nothing done twice."""
 
+import pickle
 import random
 import signal
 import subprocess
@@ -166,6 +167,19 @@ def test_processes_give_the_same_answer(folder, alone):
 def test_any_order_of_completion_gives_the_same_answer(folder, alone, seed):
     with Unruly(random.Random(seed).randrange) as unruly:
         assert same(drive(job_of(folder), unruly, window=5, at_once=3), alone)
+
+
+def test_results_that_must_not_be_written_to_are_taken_in(folder, alone):
+    """As Ray hands them out: pickled with their buffers apart, and these are read-only."""
+
+    class Frozen(Serial):
+        def submit(self, fn, /, *args):
+            future, buffers = Future(), []
+            data = pickle.dumps(fn(*args), protocol=5, buffer_callback=buffers.append)
+            future.set_result(pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers]))
+            return future
+
+    assert same(drive(job_of(folder), Frozen(), at_once=3), alone)
 
 
 def test_a_target_is_surveyed_and_weighed_by_the_executor(folder, tmp_path):

@@ -115,10 +115,10 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
 
     They are taken in one after the other, so that an iterator need not hold two of them. Rows, categories and the
     sample are the same however partitions are grouped; means and spreads are so to rounding, so that a run must always
-    group them alike to give the same bits. The first is changed.
+    group them alike to give the same bits.
     """
     found = iter(summaries)
-    whole = next(found)
+    whole = copy.deepcopy(next(found))  # an engine may hand out arrays that must not be written to
     for later in found:
         whole.merge(later)
     return whole

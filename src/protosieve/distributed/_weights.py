@@ -1,5 +1,6 @@
 """Pass C, for exact weights: the chosen rows against all of the target."""
 
+import copy
 from collections.abc import Iterable
 
 import numpy as np
@@ -43,9 +44,9 @@ def _add(weighing: Weighing, plan: Plan, rows: Array, prototypes: Array) -> None
 
 
 def merge_weights(weighings: Iterable[Weighing]) -> Weighing:
-    """Their sum, in the order of the partitions; the first is changed."""
+    """Their sum, in the order of the partitions."""
     found = iter(weighings)
-    whole = next(found)
+    whole = copy.deepcopy(next(found))
     for later in found:
         whole.similarity += later.similarity
         whole.nearest += later.nearest
