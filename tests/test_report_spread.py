@@ -72,6 +72,14 @@ def test_more_than_twenty_labels_are_counted_but_not_told(digits):
     assert found["more"] == 13
 
 
+def test_labels_that_measure_are_not_compared(digits):
+    X, _, selector = digits
+    measured = np.random.default_rng(0).normal(size=len(X))
+    found = coverage(Material.of(selector.result_, X, View(label=measured)))
+    assert found["labels"] is None
+    assert found["sentence"].endswith("Labels are nearly all different, so that there is nothing to compare.")
+
+
 def test_data_that_is_all_prototypes_is_matched_exactly():
     X = np.arange(6.0)[:, None] * 10
     result = ProtoSwap(n_prototypes=6).fit(X).result_

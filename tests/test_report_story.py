@@ -462,3 +462,9 @@ def test_nanoseconds_and_dates_beyond_python_are_shown(tmp_path):
     n = 30
     columns = pa.table({"x": np.random.default_rng(0).normal(size=n), "far": pa.array([2**62] * n, pa.timestamp("us"))})
     assert "far" in dict(told(run(tmp_path, columns, features="x"))["cards"][0]["fields"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("text", ["x"] * 100_000), ("image", np.zeros((1000, 8, 8)))])
+def test_what_is_no_name_of_a_column_is_told_in_a_line(option, value):
+    with pytest.raises(ParameterError, match=rf"{option} must be the name of a column, got a \w+$"):
+        View(**{option: value})

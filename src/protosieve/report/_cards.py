@@ -75,7 +75,7 @@ def _weighed(made: list[Card], material: Material, chart: Map) -> None:
     weights, shares = material.result.weights.tolist(), material.shares
     around = _around(material)
     for i, card in enumerate(made):
-        card["weight"] = sig(weights[i])
+        card["weight"] = sig(weights[i], 8)  # the page rounds it, once
         card["share"] = None if shares is None else sig(float(shares[i]))
         card["label"] = None if material.labels is None else material.labels[i]
         card["around"], card["at"] = around[i], chart.prototypes[i]

@@ -134,7 +134,7 @@ def curve_sentence(curve: Curve) -> str:
         return f"One prototype carries {percent(last)}."
     found = list(zip(curve.count, curve.residual, strict=True))
     half, at_half = [point for point in found if point[0] <= max(1, kept // 2)][-1]
-    said = f"With {half:,} of them {percent(at_half)} is carried, with all {kept:,} {percent(last)}."
+    said = f"With {half:,} of them {percent(at_half)} is carried; with all {kept:,} it is {percent(last)}."
     enough, left = next(point for point in found if point[1] <= _NEARLY * last + _NOTHING)
     used = kept - curve.idle
     if enough > 0.8 * used:

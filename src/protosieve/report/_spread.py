@@ -19,6 +19,7 @@ _LABELS = 20
 _FEATURES = 200
 _VALUES = 12
 _CELLS = 1 << 21  # sorted for the features: of wide rows fewer are looked at
+_NO_LABELS = " Labels are nearly all different, so that there is nothing to compare."
 _QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
@@ -26,9 +27,9 @@ def coverage(material: Material) -> dict[str, Any]:
     """How the data spreads over prototypes, labels and features; O(cells log rows) of at most two million cells."""
     shares = material.shares
     return {
-        "sentence": _sentence(material),
+        "sentence": _sentence(material) + (_NO_LABELS if _too_many(material) else ""),
         "shares": None if shares is None else [sig(share) for share in shares.tolist()],
-        "labels": _labels(material),
+        "labels": None if _too_many(material) else _labels(material),
         "features": _features(material),
     }
 
@@ -51,6 +52,12 @@ def _sentence(material: Material) -> str:
 
 
 # -- labels
+
+
+def _too_many(material: Material) -> bool:
+    """Whether labels name rows, or measure them: of most there is but one in the sample."""
+    theirs = None if material.sample is None else material.sample.labels
+    return theirs is not None and len(set(theirs)) > max(_LABELS, len(theirs) // 2)
 
 
 def _labels(material: Material) -> dict[str, Any] | None:

@@ -64,14 +64,14 @@ def label_of(value: Any) -> str | None:
 def named(*groups: Sequence[str | None] | None) -> list[list[str] | None]:
     """Labels as they are shown: short, and different where they differ; groups share their names.
 
-    >>> named(["a", None], None, ["b"]), named(["none", None])
-    ([['a', 'none'], None, ['b']], [['none', 'none (2)']])
+    >>> named(["a", None], None, ["b"]), named(["none", None]), named(["", " "])
+    ([['a', 'none'], None, ['b']], [['none', 'none (2)']], [['(blank)', '(blank) (2)']])
     """
     names: dict[str | None, str] = {}
     used = set[str]()
     every = dict.fromkeys(label for group in groups for label in group or ())
     for label in sorted(every, key=lambda label: label is None):
-        names[label] = _unlike(label or ("none" if label is None else ""), used)
+        names[label] = _unlike("none" if label is None else label if label.strip() else "(blank)", used)
         used.add(names[label])
     return [None if group is None else [names[label] for label in group] for group in groups]
 

@@ -13,6 +13,7 @@ from protosieve.report._columns import is_line
 __all__ = ["View", "image_shape_of"]
 
 _CHANNELS = (1, 3, 4)
+_FEW, _LINE = 80, 80  # values, and characters, of what is quoted
 _NAMES = ("image", "text", "coordinates", "image_shape", "label")
 
 
@@ -39,9 +40,11 @@ class View:
         for name in ("image", "text", "title"):
             value = getattr(self, name)
             if not isinstance(value, str | None):
-                raise ParameterError(f"{name} must be {_what(name)}, got {value!r}")
+                raise ParameterError(f"{name} must be {_what(name)}, got {_brief(value)}")
         if not isinstance(self.label, str | None) and not is_line(self.label):
-            raise ParameterError(f"label must be the name of a column, or have one label per row, got {self.label!r}")
+            raise ParameterError(
+                f"label must be the name of a column, or have one label per row, got {_brief(self.label)}"
+            )
         object.__setattr__(self, "image_shape", image_shape_of(self.image_shape))
         object.__setattr__(self, "coordinates", _coordinates(self.coordinates))
         if self.image_shape is not None and self.image is not None:
@@ -105,6 +108,13 @@ def _coordinates(given: Any) -> Any:
             f"got {'shape ' + str(array.shape) if isinstance(given, np.ndarray) else repr(given)[:80]}"
         )
     return array
+
+
+def _brief(value: Any) -> str:
+    """What was given, in a line; of many rows their kind."""
+    small = not hasattr(value, "__len__") or len(value) <= _FEW
+    text = repr(value) if small else ""
+    return text if 0 < len(text) <= _LINE else f"a {type(value).__name__}"
 
 
 def _what(name: str) -> str:
