@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from itertools import islice
 from urllib.error import URLError
@@ -62,11 +63,10 @@ class Watched:
         """Rows, a few at a time, until `end`."""
         self._feeding.start()
 
-    def feed_once(self, rows):
-        """So many rows at once, and then silence."""
-        if not self.process.stdin.closed:
-            self.process.stdin.write("".join(islice(self._lines, rows)))
-            self.process.stdin.flush()
+    def say(self, text):
+        """All at once, and then silence."""
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
 
     def end(self):
         self._enough.set()
@@ -92,7 +92,8 @@ class Watched:
 
     def until(self, wanted):
         """Stories as they come, until one is as wanted."""
-        while True:
+        late = time.monotonic() + 120
+        while time.monotonic() < late:
             with urlopen(f"{self.address}story.json?after={self.version}", timeout=60) as answer:
                 if answer.status == 204:
                     continue
@@ -100,6 +101,7 @@ class Watched:
             self.version = told["version"]
             if wanted(told["story"]):
                 return told["story"]
+        raise TimeoutError("no story was as wanted")
 
 
 @pytest.fixture
@@ -288,12 +290,13 @@ def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(path, m
 
 
 def test_rows_before_a_silence_are_seen(watched):
-    run = watched()
-    run.feed_once(20_000)
-    seen = run.until(lambda story: story["cards"])
-    run.feed_once(3000)
-    later = run.until(lambda story: story["state"]["rows"] > seen["state"]["rows"])
-    assert later["state"]["rows"] >= 20_000
+    run = watched("--format", "jsonl")
+    values = np.random.default_rng(0).normal(size=(23_000, 2)).round(4).tolist()
+    run.say("".join(f'{{"x": {x}, "y": {y}}}\n' for x, y in values[:20_000]))
+    seen = run.until(lambda story: story["state"]["rows"] == 20_000 // 512 * 512)
+    assert len(seen["cards"]) == 6
+    run.say("".join(f'{{"x": {x}, "y": {y}}}\n' for x, y in values[20_000:]))
+    run.until(lambda story: story["state"]["rows"] == 23_000 // 512 * 512)
 
 
 def test_a_report_that_cannot_be_written_keeps_the_checkpoint(path, tmp_path, monkeypatch):
