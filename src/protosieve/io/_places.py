@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, cast, final
+from typing import Any, BinaryIO, ClassVar, cast, final
 
 from protosieve.errors import InputError
 
@@ -222,6 +222,8 @@ class _Replayed(io.RawIOBase):
         seen = self._pipe.seen
         if self._at == len(seen):
             fresh = self._pipe.source.file.read1(len(buffer))  # type: ignore[attr-defined]  # both kinds have it
+            if not fresh:
+                Pipe.flowing.discard(self._pipe)
             if not self._keep:
                 buffer[: len(fresh)] = fresh
                 return len(fresh)
@@ -234,7 +236,12 @@ class _Replayed(io.RawIOBase):
 
 @final
 class Pipe(Place):
-    """Bytes that flow by once, such as standard input; gzip is unpacked on the way."""
+    """Bytes that flow by once, such as standard input; gzip is unpacked on the way.
+
+    Those in ``flowing`` have not come to their end: a thread, of ours or of Arrow's, may be waiting for more.
+    """
+
+    flowing: ClassVar[set["Pipe"]] = set()
 
     def __init__(self, name: str, begin: Callable[[], BinaryIO], own: bool):
         self.name = name
@@ -255,6 +262,7 @@ class Pipe(Place):
         if self._spent:
             raise InputError(f"{self.name} can be read only once; save its rows to a file and give that file")
         self._spent = True
+        Pipe.flowing.add(self)
         return self._stream(keep=False)
 
     def peek(self) -> Opened:
