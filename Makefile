@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report paper soak clean
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -27,6 +27,9 @@ contracts: $(VENV)/.ready
 
 unit: $(VENV)/.ready
 	$(RUN) -m pytest -n auto --dist loadgroup
+
+test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
+	$(VENV)-spark/bin/python -m pytest tests/test_spark.py
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
@@ -64,15 +67,24 @@ bench-scale: $(VENV)/.ready  ## Runs over partitions on 1 and 2 workers: seconds
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper
 	$(RUN) -m experiments
 
+screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, into docs/images
+	$(RUN) tools/screenshots.py
+
 soak: $(VENV)/.ready  ## 100 kills and 5,000 damaged or odd files: half an hour or so
 	PROTOSIEVE_KILLS=100 PROTOSIEVE_FUZZ=5000 $(RUN) -m pytest -n auto tests/test_checkpoint.py tests/test_fuzz.py \
 	    tests/test_io_fuzz.py
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
 	$(RUN) -m pip install --quiet --editable ".[cli,plot]" --group dev
+	touch $@
+
+$(VENV)-spark/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)-spark/bin/python -m pip install --quiet --editable ".[cli,plot,spark]" "pyspark[connect]" --group dev
 	touch $@

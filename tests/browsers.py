@@ -66,6 +66,14 @@ class Visit:
         self.page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
 
 
+def grave_findings(page: Any) -> list[tuple[str, str]]:
+    """What an accessibility check finds that is serious or worse: the rule, and the first element it is about."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
+
+
 def shown_cards(page: Any) -> list[int]:
     """Positions of the cards on the page, from 0, in their order."""
     return page.eval_on_selector_all("#cards > li", "cards => cards.map((card) => Number(card.id.slice(5)) - 1)")

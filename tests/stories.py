@@ -50,7 +50,11 @@ def bare() -> Story:
         "version": "0.1.0",
         "state": None,
         "summary": [fact("Rows", "2", None)],
-        "quality": {"sentences": ["Nothing is known of them."], "figures": [], "curve": None, "no_curve": None},
+        "quality": {
+            **dict.fromkeys(("carried", "own", "random", "curve", "no_curve")),
+            "sentences": ["Nothing is known of them."],
+            "figures": [],
+        },
         "cards": [card(0, 0.5), card(1, 0.5)],
         "criticisms": None,
         "map": None,
@@ -96,7 +100,8 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
         "criticisms": {
             "sentence": "Four rows that the prototypes explain worst.",
             "cards": [
-                card(r, None, label=str(y[r]), image=digit(X[r]), witness=0.02 - r / 9999) for r in (5, 77, 130, 411)
+                card(r, None, label=str(y[r]), image=digit(X[r]), witness=0.02 - r / 9999, within_chance=r > 99)
+                for r in (5, 77, 130, 411)
             ],
         },
         "map": {
@@ -218,7 +223,7 @@ def texts() -> Story:
                 label=labels[i % 30],
                 text=_ASKED[i % 5],
                 at=rng.normal(size=2).tolist(),
-                around=[[labels[i % 30], 0.7], ["other", 0.3]],
+                around=[[labels[i % 30], 0.7], [None, 0.3]],
             )
             for i, weight in enumerate(np.sort(rng.dirichlet(np.full(60, 3.0)))[::-1].tolist())
         ],

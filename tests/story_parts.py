@@ -59,7 +59,7 @@ def chosen(X: np.ndarray, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def around(labels: np.ndarray) -> list[list[Any]]:
     counts = np.bincount(labels, minlength=10) / max(1, len(labels))
     first = [[str(k), float(counts[k])] for k in np.argsort(-counts)[:3] if counts[k]]
-    return [*first, ["other", max(0.0, 1 - sum(share for _, share in first))]]
+    return [*first, [None, max(0.0, 1 - sum(share for _, share in first))]]
 
 
 def label(value: str, data: float | None, count: int, weight: float, share: float | None) -> Story:
@@ -100,7 +100,8 @@ def quality(m: int, own: float, random: float | None) -> Story:
     ]
     curve = {"count": counts.tolist(), "residual": residual.tolist(), "kept": m, "own": own, "random": random}
     curve["sentence"] = f"With {m * 3 // 5} of them 99 % would be carried; the last five add 0.1 %."
-    return {"sentences": sentences, "figures": figures, "curve": curve, "no_curve": None}
+    told = {"sentences": sentences, "figures": figures, "curve": curve, "no_curve": None}
+    return {"carried": f"{100 - 100 * own:.1f} %", "own": own, "random": random, **told}
 
 
 def stream(looks: int, rows: int) -> Story:

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import io
 import json
 from contextlib import suppress
 
@@ -11,12 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from protosieve import InputError, Prototypes, select
+from protosieve.cli._summary import summarise
 from protosieve.io import read_result, write_table
 from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
 from protosieve.pipeline._again import draw_sample
+from protosieve.report import Material, View, render, story
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -95,6 +99,43 @@ def test_what_was_written_is_read_back(source, tmp_path, ending, sample):
     assert again.parameters["n_prototypes"] == 25
     np.testing.assert_array_equal(again.encoding.encode(table(90, seed=5)), result.encoding.encode(table(90, seed=5)))
     np.testing.assert_allclose(again.kernel(again.rows), result.kernel(result.rows), rtol=1e-12)
+
+
+HARD = {
+    "integers": pa.array([2**53 + 1, None, -(2**63), 2**63 - 1]),
+    "unsigned": pa.array([2**64 - 1, None, 0, 2**53 + 1], pa.uint64()),
+    "small unsigned": pa.array([7, None, 0, 1], pa.uint64()),
+    "codes": pa.array([2**53 + 1, None, 5, 2**53 + 1]).dictionary_encode(),
+    "nul": pa.array(["a\0", None, "", '"']),
+    "nul codes": pa.array(["a\0", None, "", "a\0"]).dictionary_encode(),
+    "map": pa.array([[("k", DAY), ("l", None)], None, [], [("", DAY)]], pa.map_(pa.string(), pa.timestamp("us"))),
+    "list view": pa.array([[1], None, [], [2, None]], pa.list_view(pa.int64())),
+    "even list view": pa.array([[1], [2], [3], [4]], pa.large_list_view(pa.int64())),
+    "text view": pa.array(["a", None, "", "d\0"], pa.string_view()),
+    "bytes view": pa.array([b"a", None, b"", b"\0"], pa.binary_view()),
+    "days": pa.array([2**31 - 1, None, -(2**31), -719529], pa.date32()),
+    "moments": pa.array([2**62, None, -(2**62), 5], pa.timestamp("ms")),
+    "zoned": pa.array([2**62, None, -(2**62), 5], pa.timestamp("s", "Europe/Berlin")),
+    "date64": pa.array([10**7, None, -(10**6), 0], pa.date32()).cast(pa.date64()),
+    "dates in maps": pa.array([[(1, 10**7)], None, [], []], pa.map_(pa.int64(), pa.date32())),
+}
+
+
+def _decoded(column):
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("ending", FORMATS[1:])  # Parquet has types of its own
+def test_values_that_formats_have_no_place_for_come_back_as_they_were(tmp_path, name, ending):
+    known = {"command": "", "version": "", "encoding": {}}
+    for column in (HARD[name], HARD[name].slice(1)):
+        write_table(pa.table({"v": column}), tmp_path / f"x{ending}", known)
+        found, provenance = read_result(tmp_path / f"x{ending}")
+        again = found.column("v").combine_chunks()
+        assert again.type == column.type
+        assert _decoded(again).equals(_decoded(column))
+        assert provenance == known
 
 
 @pytest.mark.parametrize("method", ["basic", "stream", "sieve"])
@@ -206,7 +247,57 @@ def test_a_changed_provenance_is_one_error_or_harmless(source, tmp_path, data):
         del inner[last]
     (tmp_path / "changed.json").write_text(json.dumps(known))
     with suppress(InputError):  # nothing else
-        Prototypes.read(tmp_path / "changed.json")
+        again = Prototypes.read(tmp_path / "changed.json")
+        render(story(Material.of(again, None, View())))
+        summarise(again, None, Console(file=io.StringIO()))
+
+
+WRONG = [
+    ("files", None), ("files", [{}]), ("rows_left_out", "x"), ("residual_of_random_rows", []), ("residual", None),
+    ("seed", "x"), ("renamed", []), ("parameters", []), ("target_files", [{"name": 7, "size": 1}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_run_that_is_told_wrongly_is_one_error_on_reading(source, tmp_path, name, value):
+    result = select(source, 5, **OPTIONS)
+    write_table(result.table, tmp_path / "x.parquet", {**result.provenance, name: value})
+    with pytest.raises(InputError, match=r"x\.parquet: (is damaged or was changed|does not say)"):
+        Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_an_encoding_that_scales_in_no_known_way_is_refused(source, tmp_path):
+    result = select(source, 5, **OPTIONS)
+    for name, value in (("scale", None), ("dropped", {"a": 1}), ("nulls_replaced", {"weight": "x"})):
+        changed = {**result.provenance, "encoding": {**result.provenance["encoding"], name: value}}
+        write_table(result.table, tmp_path / "x.parquet", changed)
+        with pytest.raises(InputError, match=r"this is not how columns were encoded \(ValueError: (scale|col|nulls)"):
+            Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_a_result_without_prototypes_is_refused(source, tmp_path):
+    result = select(source, 5, **OPTIONS)
+    write_table(result.table.slice(5), tmp_path / "x.parquet", dict(result.provenance))
+    with pytest.raises(InputError, match=r"is damaged or was changed \(it holds no prototypes\)"):
+        Prototypes.read(tmp_path / "x.parquet")
+
+
+def test_a_summary_shows_dates_beyond_those_of_python(tmp_path):
+    days = pa.array([10**7, None, 0], pa.date32())
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.5], "day": days}), tmp_path / "rows.parquet")
+    shown = io.StringIO()
+    summarise(select(tmp_path / "rows.parquet", 3, features="x", label="day"), None, Console(file=shown, width=200))
+    assert shown.getvalue().count("29349-01-26") == 2
+
+
+def test_a_sample_is_of_the_target_where_its_files_are(source, tmp_path, monkeypatch):
+    pq.write_table(table(90, seed=4), tmp_path / "target.parquet")
+    result = select(source, 5, target=tmp_path / "target.parquet", **OPTIONS)
+    assert draw_sample(result, tmp_path / "target.parquet").is_target
+    assert not draw_sample(result, source).is_target
+    assert not draw_sample(result, [tmp_path / "target.parquet", source]).is_target
+    monkeypatch.chdir(tmp_path)
+    assert draw_sample(result, "target.parquet").is_target
 
 
 def test_a_sample_drawn_for_a_result_that_was_read_is_the_runs_own(source, tmp_path):

@@ -2,11 +2,13 @@
 
 import gzip
 import io
+import os
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 import io_files
 from io_files import TABLE_FORMATS, encoded, read, rows_of, sample
+from protosieve import select
 from protosieve.errors import InputError
 from protosieve.io import BadRows, _places, find_sources
 from protosieve.io._records import Records
@@ -134,6 +137,34 @@ def test_a_column_name_with_a_dot_is_only_itself(tmp_path):
 def test_feather_files_of_every_compression(compression, tmp_path):
     pa.feather.write_feather(sample(300), tmp_path / "rows.feather", compression=compression, chunksize=40)
     assert read(tmp_path / "rows.feather", start=55)[1] == sample(300).to_pylist()[55:]
+
+
+VIEWS = {
+    "text": pa.array(["a", None, "ccc"], pa.string_view()),
+    "bytes": pa.array([b"a", None, b"ccc"], pa.binary_view()),
+    "lists": pa.array([[1.0], None, [2.0, 3.0]], pa.list_view(pa.float64())),
+    "large lists of text": pa.array([["a"], None, ["b", None]], pa.large_list_view(pa.string_view())),
+    "text in lists": pa.array([["a"], None, []], pa.list_(pa.string_view())),
+    "text in lists of two": pa.array([["a", "b"], None, ["c", "d"]], pa.list_(pa.string_view(), 2)),
+    "text in large lists": pa.array([["a"], None, []], pa.large_list(pa.string_view())),
+    "text in structs": pa.array([{"a": "x"}, None, {"a": None}], pa.struct([("a", pa.string_view())])),
+    "lists in structs": pa.array([{"a": [1]}, None, {"a": None}], pa.struct([("a", pa.list_view(pa.int64()))])),
+    "runs": pc.run_end_encode(pa.array([5, 5, None])),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_rows_can_be_taken_of_columns_in_views(name, tmp_path):
+    table = pa.table({"x": [0.0, 1.0, 5.0], "v": VIEWS[name]})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    (source,) = find_sources([str(tmp_path / "x.arrow")])
+    pieces = [piece.table for piece in source.pieces(None, 0, BadRows(skip=False))]
+    assert {piece.schema for piece in pieces} == {source.schema()}
+    assert [row for piece in pieces for row in piece.to_pylist()] == table.to_pylist()
+    result = select(tmp_path / "x.arrow", 3, features="x")
+    cells = table.column("v").to_pylist()
+    assert result.table.column("v").to_pylist() == [cells[row] for row in result.indices]
 
 
 def test_dictionaries_in_arrow_files_stay(tmp_path):
@@ -345,23 +376,36 @@ class Slow(io.RawIOBase):
         return min(len(part), len(buffer))
 
 
+def slow(parts):
+    return _places._opened(Slow(parts))
+
+
 def test_rows_of_a_slow_pipe_are_handed_on_before_there_are_many(monkeypatch):
     monkeypatch.setattr(_places, "_WAIT", 0.0)
     text = b'1,"a\nb"\n2,c\n3,"d ""e"" f"\n4,g\n'
     for cut in range(1, 12):  # also in the midst of rows and of quotes
         parts = [text[i : i + cut] for i in range(0, len(text), cut)]
-        batches = [table for _, table in Records(io.BufferedReader(Slow(parts)), ["n", "s"], ",").batches()]
+        batches = [table for _, table in Records(slow(parts).arriving, ["n", "s"], ",").batches()]
         assert pa.concat_tables(batches).to_pydict() == {"n": list("1234"), "s": ["a\nb", "c", 'd "e" f', "g"]}
     whole = text.splitlines(keepends=True)
-    lines = [whole[0] + whole[1], *whole[2:]]
-    records = Records(io.BufferedReader(Slow(lines)), ["n", "s"], ",")
+    records = Records(slow([whole[0] + whole[1], *whole[2:]]).arriving, ["n", "s"], ",")
     assert [len(numbers) for numbers, _ in records.batches()] == [1, 1, 1, 1]
 
 
 def test_what_arrives_is_all_that_is_asked_for_or_all_there_is_so_far(monkeypatch):
     parts = [b"ab", b"cd", b"ef"]
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"abcdef"
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 3) == b"abc"
-    assert _places.arriving(io.BufferedReader(Slow([])), 3) == b""
+    assert slow(parts).arriving(100) == b"abcdef"
+    assert slow(parts).arriving(3) == b"abc"
+    assert slow([]).arriving(3) == b""
     monkeypatch.setattr(_places, "_WAIT", 0.0)
-    assert _places.arriving(io.BufferedReader(Slow(parts)), 100) == b"ab"
+    assert slow(parts).arriving(100) == b"ab"
+
+
+def test_a_pipe_that_is_silent_does_not_keep_back_what_it_said():
+    out, into = os.pipe()
+    with os.fdopen(into, "wb", buffering=0) as speaker, os.fdopen(out, "rb") as heard:
+        opened = _places.Pipe("a pipe", lambda: heard, own=False).open()
+        speaker.write(b"one\n")
+        assert opened.arriving(1 << 20) == b"one\n"  # and does not wait for more
+        speaker.write(b"two\n")
+        assert opened.arriving(1 << 20) == b"two\n"

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn import config_context
 
@@ -88,13 +89,32 @@ def test_a_hostile_name_of_a_feature_is_text_too():
     assert not {"script", "img"} & set(page.tags)
 
 
+def test_features_called_like_our_columns_stand_beside_them():
+    frame = pd.DataFrame({"weight": [70.5, 81.25, 60.125], "row": [1.0, 0.5, 2.0]})
+    result = ProtoSwap(2, kernel=Gaussian(9.0)).fit(frame).result_
+    page = Balanced(result._repr_html_())
+    assert page.texts.count("weight") == page.texts.count("row") == 2
+    assert f"{result.weights[0]:#.3g} " in page.texts
+    assert f"{result.rows[0, 0]:.4g}" in page.texts
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_dates_beyond_those_of_python_are_shown_as_text(tmp_path, nested):
+    days = pa.array([10**7, None, 0], pa.date32())
+    column = pa.array([{"day": 10**7}, None, {"day": 0}], pa.struct([("day", pa.date32())])) if nested else days
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.5], "day": column}), tmp_path / "rows.parquet")
+    page = Balanced(protosieve.select(tmp_path / "rows.parquet", 3, features="x")._repr_html_())
+    assert ("a struct<day: date32[day]>" if nested else "29349-01-26") in page.texts
+    assert "None" in page.texts
+
+
 def test_signed_weights_have_bars_by_their_size():
-    html = table("t", {"w": [Bar(0.5, "-1.0"), Bar(-1, "x"), Bar(2, "y")]})
+    html = table("t", [("w", [Bar(0.5, "-1.0"), Bar(-1, "x"), Bar(2, "y")])])
     assert re.findall(r"width:([\d.]+)em", html) == ["2.50", "0.00", "5.00"]
 
 
 def test_long_texts_are_cut():
-    assert "z" * 200 not in table("t", {"w": ["z" * 500]})
+    assert "z" * 200 not in table("t", [("w", ["z" * 500])])
     assert "…" in details("s", {"fact": "z" * 1000})
 
 
@@ -123,4 +143,4 @@ def test_a_selector_that_found_nothing_says_why():
 
 
 def test_a_table_of_arrow_scalars_needs_no_care():
-    assert "2026-11-16" in table("t", {"day": pa.array(["2026-11-16"]).to_pylist()})
+    assert "2026-11-16" in table("t", [("day", pa.array(["2026-11-16"]).to_pylist())])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits, load_iris, load_wine
 
@@ -58,6 +59,29 @@ def drawn(result, name, data=None, **options):
     return list(axes)
 
 
+def check(result, name, axes):
+    """That a picture drawn of all of the data shows the result's own numbers."""
+    ax, weights, m = axes[0], result.weights, len(result)
+    if name == "prototypes":
+        titles = [each.get_title().split("\nweight ") for each in axes]
+        assert [title[0] for title in titles] == [f"row {row:,}" for row in result.indices]
+        np.testing.assert_allclose([float(title[1]) for title in titles], weights, rtol=1e-2)
+    elif name == "weights":
+        assert [bar.get_height() for bar in ax.patches] == weights.tolist()
+    elif name == "map":
+        assert [len(marks.get_offsets()) for marks in ax.collections[:2]] == [len(X), m]
+    elif name == "coverage":
+        distances = ((X[:, None] - result.rows) ** 2).sum(axis=2)
+        shares = np.bincount(distances.argmin(axis=1), minlength=m) / len(X)
+        near = np.isclose(distances, distances.min(axis=1, keepdims=True), rtol=1e-9)
+        ties = (near.sum(axis=1) > 1).mean()  # of flowers measured to a millimetre: either is the nearest
+        np.testing.assert_allclose([bar.get_height() for bar in ax.patches], np.sort(shares)[::-1], atol=ties + 1e-3)
+    elif name == "features":
+        assert len({each.get_title() for each in axes}) == X.shape[1]
+    else:
+        assert ax.lines[1].get_xydata()[0] == pytest.approx([m, result.residual], rel=1e-5, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", OF_DATA)
 def test_a_picture_has_axes_with_titles(result, name):
     for ax in drawn(result, name, X):
@@ -73,7 +97,11 @@ def test_a_run_over_files_needs_no_data(from_files, name):
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_can_be_dark(from_files, name):
     with pyplot.style.context("dark_background"):
-        drawn(from_files, name)
+        axes = drawn(from_files, name)
+    for ax in axes:
+        assert max(to_rgb(ax.get_facecolor())) < 0.1
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts, *ax.get_xticklabels()):
+            assert min(to_rgb(text.get_color())) > 0.5
 
 
 @pytest.mark.parametrize("name", ["weights", "map", "coverage", "residual_curve", "stream"])
@@ -109,19 +137,20 @@ def test_no_setting_of_matplotlib_changes(from_files, name):
 @pytest.mark.parametrize("name", OF_DATA)
 def test_every_methods_result_can_be_drawn(method, name):
     result = method(n_prototypes=6, random_state=0, kernel=Gaussian(width=1.0)).fit(X).result_
-    drawn(result, name, X)
+    check(result, name, drawn(result, name, X))
 
 
 @pytest.mark.parametrize("name", OF_DATA)
 def test_one_prototype_can_be_drawn(name):
-    drawn(ProtoSwap(n_prototypes=1, random_state=0).fit(X).result_, name, X)
+    one = ProtoSwap(n_prototypes=1, random_state=0).fit(X).result_
+    check(one, name, drawn(one, name, X))
 
 
 @pytest.mark.parametrize("name", OF_DATA)
 def test_a_data_frame_will_do(name):
     frame = load_iris(as_frame=True).frame
     result = ProtoSwap(n_prototypes=5, random_state=0).fit(frame.drop(columns="target")).result_
-    drawn(result, name, frame)
+    check(result, name, drawn(result, name, frame))
 
 
 def test_bars_are_weights_and_dots_are_the_shares_of_the_nearest(result):
@@ -256,7 +285,7 @@ def without_kernel(request):
 
 @pytest.mark.parametrize("name", ["prototypes", "weights"])
 def test_other_objectives_can_be_drawn(without_kernel, name):
-    drawn(without_kernel, name)
+    check(without_kernel, name, drawn(without_kernel, name))
 
 
 @pytest.mark.parametrize("name", ["map", "coverage", "features", "residual_curve"])

@@ -7,6 +7,7 @@ import pytest
 
 import stories
 from protosieve.report import render
+from protosieve.report._features import as_date
 from story_parts import card, label, number, quality
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -33,8 +34,6 @@ WRITTEN = {
     "percent(1 - 1e-12)": "99.9999 %",
     "percent(0.9999499)": "99.995 %",
     "percent(1)": "100 %",
-    "carried(0.9592)": "95.9",
-    "carried(0.9999969)": "99.9997",
     "percent(0.123)": "12 %",
     "percent(0.0164)": "1.6 %",
     "percent(0.0031)": "0.31 %",
@@ -61,6 +60,45 @@ def test_numbers_are_written_for_people(visit):
     rules = (resources.files("protosieve.report") / "page" / "format.js").read_text(encoding="utf-8")
     said = visit().page.evaluate(f"() => {{ {rules}; return [{', '.join(WRITTEN)}] }}")
     assert [text.replace("\u202f", " ") for text in said] == list(WRITTEN.values())
+
+
+def stretched(story):
+    """Numbers as long as they come: many million rows, residuals near nothing, long names."""
+    made = {**story, "stream": {**stories.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
+    made["coverage"] = {**story["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
+    values = [label(name, 0.3, 1, 0.31, 0.3) for name in ("W" * 60, "a label of several words that goes on", "b")]
+    made["coverage"]["labels"]["values"] = values
+    curve = story["quality"]["curve"]
+    made["quality"] = {**story["quality"], "curve": {**curve, "residual": [r / 1e5 for r in curve["residual"]]}}
+    return made
+
+
+BEYOND = """() => [...document.querySelectorAll(".canvas text")].filter((word) => {
+    const [box, field] = [word.getBoundingClientRect(), word.ownerSVGElement.getBoundingClientRect()];
+    return box.width && (box.left < field.left - 0.6 || box.right > field.right + 0.6 ||
+        box.top < field.top - 1 || box.bottom > field.bottom + 1);
+}).map((word) => `${word.ownerSVGElement.parentNode.id}: ${word.textContent}`)"""
+
+
+@pytest.mark.parametrize("story", [stretched(STORY), stories.mixed(), stories.texts(), stories.hostile()])
+def test_no_word_of_a_chart_is_cut_at_its_edge(opened, story):
+    page, window = opened(story)
+    for width in (1280, 800, 390, 320):
+        window.resize(width)
+        assert (width, page.evaluate(BEYOND)) == (width, [])
+
+
+def test_dates_are_shown_as_dates(opened):
+    quantiles = {"data": [1.28e9, 1.4e9, 1.5e9, 1.6e9, 1.67e9], "prototypes": [1.29e9, 1.4e9, 1.5e9, 1.6e9, 1.66e9]}
+    shown = {of: [as_date(second) for second in line] for of, line in quantiles.items()}
+    item = {"name": "since", "kind": "number", "distance": 0.1, **quantiles, "shown": shown}
+    story = {**STORY, "coverage": {**STORY["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
+    page, _ = opened(story)
+    assert page.locator("#feature-0 text").all_text_contents() == [shown["data"][0], shown["data"][-1]]
+    page.locator("#feature-0 svg").hover()
+    assert page.locator("#tooltip dd").all_inner_texts() == [", ".join(shown["data"]), ", ".join(shown["prototypes"])]
+    page.locator("#features-table summary").click()
+    assert page.locator("#features-table td").nth(1).inner_text() == ", ".join(shown["data"])
 
 
 def only(story):

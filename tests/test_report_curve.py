@@ -1,5 +1,7 @@
 """The curve of residual against the number of prototypes, without the data it was judged by."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,11 @@ import protosieve
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Linear
 from protosieve.objectives import LeastSquares
+from protosieve.report import Material, View
 from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
+from protosieve.report._quality import Quality, quality
+from report_stories import run
 
 
 def clouds(n=300, d=5, seed=0):
@@ -61,6 +66,23 @@ def test_exact_weights_are_another_means_and_need_the_data(tmp_path):
     assert "The weights are those of another mean" in residual_curve(result)
 
 
+def test_random_rows_on_the_curve_are_judged_as_the_curve_is(tmp_path):
+    result = run(tmp_path, {f"x{i}": column for i, column in enumerate(clouds().T)}, m=8, exact_weights=True)
+    found = Quality(Material.of(result, None, View()))
+    drawn = found.drawn(found.curve)
+    assert not found.curve.by_result
+    rows = result.sample.rows
+    judge = Judge.of(result.kernel, rows)
+    assert drawn["random"] == pytest.approx(judge.of_random(rows, 8), rel=1e-4)
+    assert drawn["own"] == pytest.approx(judge.residual(result.rows, result.weights), rel=1e-4)
+    told = quality(found.material)
+    assert told["own"] == result.residual
+    assert told["random"] == pytest.approx(result.provenance["residual_of_random_rows"], rel=1e-4)
+    of_target = replace(result, sample=replace(result.sample, is_target=True))
+    other = Quality(Material.of(of_target, None, View()))
+    assert other.drawn(other.curve)["random"] is None
+
+
 def test_it_never_rises():
     curve = residual_curve(ProtoSwap(n_prototypes=60).fit(clouds()).result_)
     assert (np.diff(curve.residual) <= 1e-12).all()
@@ -99,6 +121,17 @@ def test_members_without_weight_come_last():
     curve = residual_curve(result)
     assert curve.count[-2:] == [int((result.weights > 0).sum()), 30]
     assert curve.residual[-1] == curve.residual[-2]
+
+
+def test_members_without_weight_do_not_count():
+    result = ProtoBasic(n_prototypes=30).fit(clouds()).result_
+    used = int((result.weights > 0).sum())
+    assert used < 30
+    said = curve_sentence(residual_curve(result))
+    assert "Each of them counts" not in said
+    assert f"Each of the {used} that weigh something counts." in said or "fewer would have done" in said
+    curve = Curve([1, 2, 3, 4, 5], [0.5, 0.3, 0.2, 0.1, 0.1], idle=1)
+    assert curve_sentence(curve).endswith("Each of the 4 that weigh something counts.")
 
 
 def test_kernels_that_can_be_negative_have_a_curve_too():

@@ -119,11 +119,43 @@ def test_a_column_of_bytes_is_found_without_being_named(tmp_path):
         (b"<svg onload='alert(1)'/>", "not an image that can be read"),
         (7, "a int is no image"),
         ({"bytes": None, "path": None}, "neither bytes nor a path"),
-        ("/dev/zero", "there is no such file"),
+        ("/dev/zero", "lies outside the data's folder"),
+        ("../secret.png", "lies outside the data's folder"),
     ],
 )
 def test_what_is_no_image_says_so(tmp_path, cell, why):
     assert decoded(cell, [tmp_path]) == why
+
+
+@pytest.mark.parametrize("way", ["absolute", "upwards", "link"])
+def test_a_picture_from_elsewhere_is_not_read(tmp_path, way):
+    (tmp_path / "secret.png").write_bytes(picture())
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    cell = {"absolute": str(tmp_path / "secret.png"), "upwards": "../secret.png", "link": "link.png"}[way]
+    result = run(folder, {"x": np.arange(20.0), "photo": [cell] * 20}, features="x")
+    for card in told(result, image="photo")["cards"]:
+        assert card["image"] is None
+        assert card["no_image"] == "lies outside the data's folder"
+
+
+def test_of_a_column_nobody_named_paths_are_not_read(tmp_path):
+    (tmp_path / "own.png").write_bytes(picture())
+    cells = [{"bytes": None if i % 3 else picture(), "path": "own.png"} for i in range(20)]
+    cells[:14] = [{"bytes": picture(), "path": None}] * 14
+    result = run(tmp_path, {"x": np.arange(20.0), "photo": cells}, m=20)
+    for card in told(result)["cards"]:
+        has = cells[card["row"]]["bytes"] is not None
+        assert (card["image"] is not None) == has
+        assert card["no_image"] == (None if has else "only the path of an image: name the column to have it read")
+    assert all(card["image"] for card in told(result, image="photo")["cards"])
+
+
+def test_no_more_of_a_file_is_read_than_may_be(tmp_path, monkeypatch):
+    monkeypatch.setattr("protosieve.report._pictures._BYTES", 100)
+    (tmp_path / "long.png").write_bytes(picture() + bytes(100))
+    assert decoded("long.png", [tmp_path]) == "a file of more than 100 bytes is too large"
 
 
 def test_an_image_of_too_many_pixels_is_not_decoded(tmp_path):

@@ -134,6 +134,17 @@ def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("asked", ["*", "foo", "http://[", "/\xff/", "//", "/?" + "9" * 5000])
+def test_a_request_that_makes_no_sense_finds_nothing_and_says_nothing(live, capfd, asked):
+    token = live.address.split("/", 3)[3]
+    for line in (asked, f"/{token}story.json?after={'9' * 5000}"):
+        with socket.create_connection(live._server.server_address[:2]) as caller:
+            caller.sendall(f"GET {line} HTTP/1.1\r\n\r\n".encode("latin-1"))
+            answer = caller.recv(100)
+        assert answer.startswith(b"HTTP/1.0 404" if line == asked else b"HTTP/1.0 200")
+    assert capfd.readouterr().err == ""
+
+
 def test_a_story_that_json_cannot_hold_is_not_published(live):
     with pytest.raises(ValueError, match="JSON"):
         live.publish({"title": float("nan")})

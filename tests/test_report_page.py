@@ -88,6 +88,51 @@ def test_the_headline_is_what_is_carried_beside_what_is_left(digits):
     assert page.locator(".versus-value").all_inner_texts() == ["0.31\u202f%", "1.6\u202f%"]
 
 
+LINES = "box => box.getBoundingClientRect().height / parseFloat(getComputedStyle(box).lineHeight)"
+
+
+@pytest.mark.parametrize("carried", ["98.1 %", "99.9996 %", "99.999999997 %", "100 %", "-50.0 %"])
+def test_the_headline_is_one_line_at_every_width(visit, tmp_path, carried):
+    story = stories.digits(8)
+    story["quality"]["carried"] = carried
+    (tmp_path / "x.html").write_bytes(render(story))
+    window = visit((1280, 844))
+    page = window.open(tmp_path / "x.html")
+    assert page.locator(".huge").inner_text() == carried.replace(" ", "").replace("-", "\u2212")
+    for width in (320, 390, 736, 800, 1280):
+        window.resize(width)
+        ends = "box => [box.lastChild.getBoundingClientRect().right, box.parentNode.getBoundingClientRect().right]"
+        right, room = page.eval_on_selector(".huge", ends)
+        assert right <= room
+        assert page.eval_on_selector(".huge", LINES) == pytest.approx(1, abs=0.1)
+
+
+def test_the_nav_says_which_section_the_reader_is_in(digits):
+    page, _ = digits
+    for section in ("summary", "map", "again", "quality"):
+        page.click(f"#to-{section}")
+        page.locator(f"#to-{section}[aria-current]").wait_for()
+        assert page.locator("#nav [aria-current]").count() == 1
+
+
+def test_the_rest_of_the_labels_around_a_card_is_not_taken_for_a_label_called_other(visit, tmp_path):
+    rest = [["other", 0.6], [None, 0.4]]
+    (tmp_path / "x.html").write_bytes(render({**stories.bare(), "cards": [card(0, 1.0, label="other", around=rest)]}))
+    page = visit().open(tmp_path / "x.html")
+    assert page.locator(".near").all_inner_texts() == ["other 60\u202f%", "others 40\u202f%"]
+    kinds = page.eval_on_selector_all(".pieces > span", "all => all.map((piece) => piece.className)")
+    assert kinds == ["c0", "other"]
+
+
+def test_a_row_that_chance_may_have_made_is_marked(files, visit):
+    story, file = files["digits"]
+    page = visit().open(file)
+    marked = page.eval_on_selector_all(".doubt", "all => all.map((mark) => mark.closest('.card').id)")
+    missed = story["criticisms"]["cards"]
+    assert marked == [f"criticism-{i + 1}" for i, one in enumerate(missed) if one["within_chance"]]
+    assert 0 < len(marked) < len(missed)
+
+
 @pytest.mark.parametrize(
     ("sort", "key"),
     [

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import stories
-from browsers import shown_cards
-from protosieve.report import render
+from browsers import grave_findings, shown_cards
+from protosieve.report import blank, render
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -70,6 +70,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+NOWHERE = dict.fromkeys(("pass", "phase", "phases", "rows", "share", "stopped", "note")) | {"done": False}
+
+
 def state(rows, **more):
     said = {"done": False, "pass": "select", "phase": 2, "phases": 2, "rows": rows, "share": rows / 1797}
     return {**said, "stopped": None, "note": None, **more}
@@ -103,13 +106,29 @@ def test_it_shows_each_newer_story_and_says_where_the_run_is(server, visit):
 
 
 def test_sections_come_when_there_is_something_to_say(visit):
-    server = Server({**stories.bare(), "cards": [], "state": state(0, note="waiting for 100 rows")})
+    server = Server(blank("20 of these rows", {**NOWHERE, "note": "Waiting for the first rows."}))
     page = visit().page
     page.goto(server.address)
-    assert page.locator("#prototypes-lead").inner_text() == "There are none yet."
+    wait_for(page, "#status", "Waiting for the first rows.")
+    assert page.locator("#status").inner_text() == "Waiting for the first rows."
+    assert page.locator(".waiting").is_visible()
+    assert page.locator("main section:visible").count() == 1
+    assert page.locator("#nav").is_hidden()
+    assert page.locator("#progress").is_hidden()
     server.tell(**{**stories.digits(), "state": state(500)})
     page.locator("#map-chart .marker").first.wait_for(state="attached")
+    assert page.locator(".waiting").count() == 0
     assert page.locator("#nav a").count() == 8
+    server.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_that_waits_has_no_serious_finding_either(visit, scheme):
+    server = Server(blank("20 of these rows", {**NOWHERE, "note": "Waiting for the first rows."}))
+    page = visit((390, 844), color_scheme=scheme).page
+    page.goto(server.address)
+    wait_for(page, "#status", "Waiting")
+    assert grave_findings(page) == []
     server.close()
 
 
@@ -146,7 +165,11 @@ def test_what_the_reader_looks_at_stays_where_it_is_and_keeps_the_focus(server, 
     ("last", "words"),
     [
         (None, "The run is over"),
-        (state(1797, done=True), "The run is over"),
+        (state(1797, done=True), "The run is over. This is its result."),
+        (
+            {**state(1797), **dict.fromkeys(("pass", "share")), "done": True, "note": "It is in a.html."},
+            "The run is over. It is in a.html.",
+        ),
         (state(9, stopped="Ctrl-C", done=True), "Stopped: Ctrl-C"),
     ],
 )

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import stories
-from browsers import shown_cards
+from browsers import grave_findings, shown_cards
 from protosieve.report import render
 from story_parts import HOSTILE
 
@@ -83,6 +83,19 @@ COUNT_AT_PRINT = """() => addEventListener("beforeprint", () => {
 })"""
 
 
+def test_paper_gets_the_cards_that_pass_and_says_that_there_are_more(visit, file):
+    page = visit().open(file("digits"))
+    page.emulate_media(media="print")
+    assert page.locator("#filtered").is_hidden()
+    page.emulate_media(media="screen")
+    page.select_option("#label", "=5")
+    few = len(shown_cards(page))
+    assert page.locator("#filtered").is_hidden()
+    page.emulate_media(media="print")
+    assert page.locator("#filtered").inner_text() == f"Filtered: {few} of 20 prototypes"
+    assert len(shown_cards(page)) == few < 20
+
+
 def test_a_printed_file_has_the_cards_of_all_pages(visit, file):
     page = visit().open(file("large"))
     page.evaluate(COUNT_AT_PRINT)
@@ -95,17 +108,13 @@ def test_a_printed_file_has_the_cards_of_all_pages(visit, file):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["digits", "mixed", "hostile"])
 def test_an_accessibility_check_finds_nothing_serious(visit, file, name, scheme, size):
-    from axe_playwright_python.sync_playwright import Axe
-
     page = visit(size, color_scheme=scheme).open(file(name))
     page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
     page.focus("#theme")
     page.keyboard.press("Shift+Tab")
     page.eval_on_selector("#map-keys", "map => map.focus({ focusVisible: true })")
     page.locator("#tooltip").wait_for()
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    grave = [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
-    assert grave == []
+    assert grave_findings(page) == []
 
 
 def test_names_and_cells_that_look_like_html_show_as_text(visit, file):

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stories
+from protosieve.plots._colours import label_colours
 from protosieve.report import _page, render
 from story_parts import HOSTILE
 
@@ -91,6 +93,12 @@ def test_nothing_of_the_template_is_left_and_nothing_of_the_data_is_taken_for_it
 def test_every_file_of_the_page_is_in_it():
     files = {file.name for file in (resources.files("protosieve.report") / "page").iterdir()}
     assert files == {"index.html", *_page._STYLES, *_page._SCRIPTS}
+
+
+def test_labels_have_the_colours_of_the_plots_in_the_same_order():
+    style = (resources.files("protosieve.report") / "page" / "base.css").read_text(encoding="utf-8")
+    assert re.findall(r"--c\d: (#[0-9a-f]{6});", style) == label_colours([str(k) for k in range(10)])
+    assert re.findall(r"--c(\d): #", style) == [str(k) for k in range(10)]
 
 
 MAKERS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "</script", "<!--")

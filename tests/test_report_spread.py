@@ -72,6 +72,14 @@ def test_more_than_twenty_labels_are_counted_but_not_told(digits):
     assert found["more"] == 13
 
 
+def test_labels_that_measure_are_not_compared(digits):
+    X, _, selector = digits
+    measured = np.random.default_rng(0).normal(size=len(X))
+    found = coverage(Material.of(selector.result_, X, View(label=measured)))
+    assert found["labels"] is None
+    assert found["sentence"].endswith("Labels are nearly all different, so that there is nothing to compare.")
+
+
 def test_data_that_is_all_prototypes_is_matched_exactly():
     X = np.arange(6.0)[:, None] * 10
     result = ProtoSwap(n_prototypes=6).fit(X).result_
@@ -113,6 +121,16 @@ def test_users_coordinates_take_the_place_of_components(digits):
     chart = map_of(Material.of(selector.result_, X, View(coordinates=places)))
     assert len(chart.drawn["points"]) == len(X) - 1
     assert np.array(chart.prototypes) == pytest.approx(places[selector.prototype_indices_], rel=1e-3)
+
+
+def test_the_map_counts_the_dots_it_has(digits):
+    X, _, selector = digits
+    places = np.full((len(X), 2), np.nan)
+    assert map_of(Material.of(selector.result_, X, View(coordinates=places))).drawn is None
+    places[:40] = 1.0
+    chart = map_of(Material.of(selector.result_, X, View(coordinates=places))).drawn
+    assert len(chart["points"]) == 40
+    assert f"Dots are 40 of {len(X):,} rows" in chart["sentence"]
 
 
 def test_criticisms_have_the_largest_witness_and_are_no_prototypes(digits):

@@ -3,19 +3,23 @@
 import datetime
 import decimal
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from sklearn.datasets import load_digits
 
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoSwap, Streak
-from protosieve._prototypes import Trace
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Linear
+from protosieve.means import ReservoirMean
 from protosieve.objectives import LeastSquares, SetFunction
+from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, story
 from report_stories import people, run, told
 
@@ -145,6 +149,15 @@ def test_rows_in_memory_are_encoded_as_those_of_the_files_were(clerk):
     assert [card["at"] for card in found["cards"]] == [card["at"] for card in told(clerk)["cards"]]
 
 
+@pytest.mark.parametrize("beside", [[], ["row"], ["row", "weight"]])
+def test_a_column_of_the_user_keeps_its_name_whatever_ours_are_called(tmp_path, beside):
+    rng = np.random.default_rng(0)
+    numbers = {name: rng.normal(size=50) for name in ["x", *beside]}
+    found = told(run(tmp_path, {"input_row": [f"kind {i % 3}" for i in range(50)], **numbers}, label="input_row"))
+    assert {card["label"] for card in found["cards"]} <= {"kind 0", "kind 1", "kind 2"}
+    assert [item["value"] for item in found["coverage"]["labels"]["values"]] == ["kind 0", "kind 1", "kind 2"]
+
+
 def test_a_run_that_has_only_begun_has_a_story(clerk):
     partial = {"parameters": clerk.provenance["parameters"]}
     assert len(told(replace(clerk, provenance=partial, shares=None))["cards"]) == 6
@@ -173,6 +186,26 @@ def test_random_rows_are_judged_as_the_prototypes_are():
     X, _ = load_digits(return_X_y=True)
     result = ProtoSwap(n_prototypes=10).fit(X).result_
     assert "Both are judged by 1,797 rows of the data." in told(result, X)["quality"]["sentences"][1]
+
+
+def test_other_data_is_described_by_itself(clerk, tmp_path):
+    later = people(300, seed=1)
+    later["age"] = later["age"] + 40
+    pq.write_table(pa.table(later), tmp_path / "later.parquet")
+    rows = clerk.encoding.encode(later)
+    similar = clerk.kernel.block(clerk.kernel.prepare(rows), clerk.kernel.prepare(clerk.rows))
+    shares = np.bincount(similar.argmax(axis=1), minlength=len(clerk)) / len(rows)
+    K = clerk.kernel.block(clerk.kernel.prepare(rows), clerk.kernel.prepare(rows))
+    w, among = clerk.weights, clerk.kernel.block(clerk.kernel.prepare(clerk.rows), clerk.kernel.prepare(clerk.rows))
+    residual = 1 - (2 * w @ similar.mean(axis=0) - w @ among @ w) / K.mean()
+    for data in (later, draw_sample(clerk, tmp_path / "later.parquet")):
+        found = told(clerk, data)
+        assert [card["share"] for card in found["cards"]] == pytest.approx(shares, abs=1e-4)
+        figures = {figure["name"]: figure["value"] for figure in found["quality"]["figures"]}
+        assert float(figures["Residual by the data shown"]) == pytest.approx(residual, rel=1e-3)
+        assert float(figures["Residual"]) == pytest.approx(clerk.residual, rel=1e-3)
+    assert [card["share"] for card in told(clerk)["cards"]] == pytest.approx(clerk.shares, abs=1e-4)
+    assert "Residual by the data shown" not in {figure["name"] for figure in told(clerk)["quality"]["figures"]}
 
 
 def test_data_that_was_not_to_be_matched_is_no_judge_of_random_rows():
@@ -233,8 +266,25 @@ def test_the_stream_is_told_with_what_the_trace_knows():
     assert found["residual"][-1] == pytest.approx(result.residual, rel=1e-4)
     assert found["accepted"] == result.trace.accepted.tolist()
     assert found["exchanged"] == result.trace.exchanged.tolist()
-    untold = Trace(result.trace.rows_seen, result.trace.objective, None, None)
+    untold = replace(result.trace, accepted=None, exchanged=None)
     assert told(replace(result, trace=untold))["stream"]["accepted"] is None
+    assert told(replace(result, trace=replace(untold, bound=None)))["stream"] is None
+
+
+@pytest.mark.parametrize("selector", [ProtoSwap, Streak])
+def test_a_stream_without_a_target_is_judged_by_the_rows_that_were_seen(selector):
+    X = np.random.default_rng(0).normal(size=(144, 2)) * np.linspace(0.05, 6, 144)[:, None]
+    kernel = Gaussian(width=1.0)
+    swap = selector(n_prototypes=8, kernel=kernel, mean=ReservoirMean(500), block_size=16, random_state=0)
+    result = swap.partial_fit(X).result_
+    points = kernel.prepare(X)
+    K = kernel.block(points, points)
+    norms = [K[:n, :n].mean() / 2 for n in result.trace.rows_seen]
+    assert result.trace.bound == pytest.approx(norms, rel=1e-9)
+    found = told(result)["stream"]
+    assert found["residual"] == pytest.approx(1 - result.trace.objective / norms, rel=1e-4, abs=1e-9)
+    assert all(0 <= residual <= 1 for residual in found["residual"])
+    assert "Each is judged by the rows that had been seen." in found["sentence"]
 
 
 def test_the_state_of_a_run_is_passed_through(clerk):
@@ -284,16 +334,27 @@ def test_objects_no_file_could_hold_are_shown_all_the_same():
 
         __repr__ = __str__
 
+    class Touchy:
+        def __ne__(self, other):
+            raise RuntimeError("no")
+
+        __hash__ = None
+
+        def __str__(self):
+            return "touchy"
+
     n = 40
     X = np.random.default_rng(0).normal(size=(n, 2))
     data = {
         "X": X, "half": ["\ud800 half"] * n, "huge": [10**5000] * n, "angry": [Angry() for _ in range(n)],
-        "missing": [pd.NA] * n, "never": [pd.NaT] * n, "\udfff": [1] * n, "deep": [_deep()] * n,
+        "missing": [pd.NA] * n, "signal": [decimal.Decimal("sNaN")] * n, "touchy": [Touchy() for _ in range(n)],
+        "never": [pd.NaT] * n, "\udfff": [1] * n, "deep": [_deep()] * n,
     }  # fmt: skip
     found = told(ProtoSwap(n_prototypes=3).fit(X).result_, data, label="half", text="angry")
     assert found["cards"][0]["label"] == "? half"
     assert found["cards"][0]["text"] == "a Angry"
     assert dict(found["cards"][0]["fields"])["huge"] == "a int"
+    assert dict(found["cards"][0]["fields"])["touchy"] == "touchy"
 
 
 def _deep():
@@ -310,12 +371,47 @@ def test_a_label_is_written_as_the_source_has_it():
         assert {card["label"] for card in told(result, X, label=labels)["cards"]} == names
 
 
+def test_labels_that_differ_late_are_two_and_a_missing_one_is_none_of_them():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    result = ProtoSwap(n_prototypes=20).fit(X).result_
+    same = "word " * 40
+    for labels in ([same + "a", same + "b"] * 10, ["none", None] * 10, ["none", None, "none (2)", same] * 5):
+        found = told(result, X, label=labels)
+        names = {item["value"]: item["count"] for item in found["coverage"]["labels"]["values"]}
+        assert sorted(names.values()) == sorted(Counter(labels).values())
+        assert all(len(name) <= 80 for name in names)
+        for card in found["cards"]:
+            assert card["label"] in names
+            assert (card["label"] == labels[card["row"]]) == (labels[card["row"]] in ("none", "none (2)"))
+
+
+@pytest.mark.parametrize("made", ["frame", "arrow", "fixed", "arrays"])
+def test_a_column_of_lists_holds_the_rows(made):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    texts = [f"a remark on number {i}, that is long enough" for i in range(40)]
+    data = {
+        "frame": pd.DataFrame({"vector": X.tolist(), "note": texts}),
+        "arrow": pa.table({"note": texts, "vector": X.tolist()}),
+        "fixed": pa.table({"note": texts, "vector": pa.array(X.tolist(), pa.list_(pa.float64(), 3))}),
+        "arrays": {"note": texts, "short": [[1.0]] * 40, "ragged": [[1.0] * (i % 4) for i in range(40)], "x": list(X)},
+    }[made]
+    found = told(ProtoSwap(n_prototypes=5).fit(X).result_, data)
+    assert [card["text"] for card in found["cards"]] == [texts[card["row"]] for card in found["cards"]]
+
+
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        ({"image_shape": "28"}, "image_shape must be height and width, such as 28x28"),
+        ({"image_shape": "28"}, "image_shape must be height and width of an image, such as 28x28"),
         ({"image_shape": (4, 4, 2)}, "image_shape must be height and width"),
         ({"image_shape": "axb"}, "got 'axb'"),
+        ({"image_shape": (1.9, 5.7)}, r"got \(1.9, 5.7\)"),
+        ({"image_shape": (True, 5)}, r"got \(True, 5\)"),
+        ({"image_shape": "1_0x5"}, "got '1_0x5'"),
+        ({"image_shape": 28}, "got 28"),
+        ({"label": 3}, "label must be the name of a column, or have one label per row, got 3"),
+        ({"label": {1, 2}}, r"label must be .*, got \{1, 2\}"),
+        ({"label": {"a": 1}}, r"label must be .*, got \{'a': 1\}"),
         ({"text": 3}, "text must be the name of a column, got 3"),
         ({"title": 3}, "title must be a line of text, got 3"),
         ({"coordinates": ["a"]}, "coordinates must be two names of columns"),
@@ -334,6 +430,11 @@ def test_a_view_checks_itself(view, message):
         (None, {"label": "nobody"}, "there is no column 'nobody' to show"),
         (None, {"label": [1, 2, 3]}, "label has a value per row, and no rows are given; give data="),
         (np.zeros((9, 2)), {"label": [1, 2, 3]}, "label has 3 values and data 9 rows; give one for each row"),
+        ((row for row in np.zeros((9, 2))), {}, "data must be an array, .* got a generator; give rows that can be"),
+        (7, {}, "data must be an array, a DataFrame, an Arrow table or a dict of columns, got a int"),
+        (scipy.sparse.csr_array(np.eye(2)), {}, r"got a csr_array; give data.toarray\(\)"),
+        ({"a": [1.0, 2.0], "b": [3.0]}, {}, "data: column 'b' has 1 values and 'a' 2; give one for each row"),
+        ({"a": [1.0, 2.0], "b": 3.0}, {}, "data: column 'b' is a float; give a value for each row"),
         (np.zeros((9, 3)), {}, "data has 3 columns and the prototypes have 2"),
         (np.zeros((0, 2)), {}, "data has no rows"),
         ({"a": [1.0], "b": ["x"]}, {}, r"data has 1 columns of numbers \('a'\) and the prototypes have 2 columns"),
@@ -361,3 +462,9 @@ def test_nanoseconds_and_dates_beyond_python_are_shown(tmp_path):
     n = 30
     columns = pa.table({"x": np.random.default_rng(0).normal(size=n), "far": pa.array([2**62] * n, pa.timestamp("us"))})
     assert "far" in dict(told(run(tmp_path, columns, features="x"))["cards"][0]["fields"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("text", ["x"] * 100_000), ("image", np.zeros((1000, 8, 8)))])
+def test_what_is_no_name_of_a_column_is_told_in_a_line(option, value):
+    with pytest.raises(ParameterError, match=rf"{option} must be the name of a column, got a \w+$"):
+        View(**{option: value})

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from protosieve import ProtoSwap
+from protosieve import ProtoSwap, _atomic
 from protosieve.errors import OutputError, ParameterError
 
 
@@ -19,9 +19,7 @@ def result():
 @pytest.fixture
 def page(monkeypatch):
     """A page that is only a title."""
-    module = types.ModuleType("protosieve.report._page")
-    module.render = lambda story, live=False: story["title"].encode()
-    monkeypatch.setitem(sys.modules, "protosieve.report._page", module)
+    monkeypatch.setattr("protosieve.report._write.render", lambda story: story["title"].encode())
 
 
 def test_a_report_is_written_whole(result, page, tmp_path):
@@ -77,11 +75,9 @@ def test_a_story_needs_no_more_than_the_numeric_core():
 
 
 def test_a_full_disk_is_an_error_that_says_so(result, page, tmp_path, monkeypatch):
-    from protosieve.report import _write
-
     def full(path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_write, "replacing", full)
+    monkeypatch.setattr(_atomic, "replacing", full)
     with pytest.raises(OutputError, match="cannot be written: No space left on device; whatever stood there before"):
         result.report(tmp_path / "out.html")

@@ -52,6 +52,7 @@ SURFACE = {
         "weigh_partition",
     ],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
+    "protosieve.spark": ["select"],
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from itertools import islice
 from urllib.error import URLError
@@ -17,9 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve.errors import OutputError, ParameterError
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.pipeline import _watch
+from protosieve.pipeline._run import Run
 from protosieve.pipeline._watch import Onlookers, report_place
+from protosieve.report._live import Live
 
 
 @pytest.fixture
@@ -52,12 +55,18 @@ class Watched:
         line = self.process.stderr.readline()
         self.address = re.fullmatch(r"Watch it at (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n", line)[1]
         self.version, self.rows = 0, -1  # the first line is none
+        self._lines = _lines()
         self._enough = threading.Event()
         self._feeding = threading.Thread(target=self._feed)
 
     def begin(self):
         """Rows, a few at a time, until `end`."""
         self._feeding.start()
+
+    def say(self, text):
+        """All at once, and then silence."""
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
 
     def end(self):
         self._enough.set()
@@ -75,16 +84,16 @@ class Watched:
         self.process.wait()
 
     def _feed(self):
-        lines = _lines()
         with suppress(BrokenPipeError):
             while not self._enough.wait(0.01):
-                self.process.stdin.write("".join(islice(lines, 250)))
+                self.process.stdin.write("".join(islice(self._lines, 250)))
                 self.process.stdin.flush()
                 self.rows += 250
 
     def until(self, wanted):
         """Stories as they come, until one is as wanted."""
-        while True:
+        late = time.monotonic() + 120
+        while time.monotonic() < late:
             with urlopen(f"{self.address}story.json?after={self.version}", timeout=60) as answer:
                 if answer.status == 204:
                     continue
@@ -92,6 +101,7 @@ class Watched:
             self.version = told["version"]
             if wanted(told["story"]):
                 return told["story"]
+        raise TimeoutError("no story was as wanted")
 
 
 @pytest.fixture
@@ -142,12 +152,14 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
 
 
 def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
-    run = watched("--report", "so-far.html")
+    run = watched("--report", "so-far.html", "-o", "so-far.csv")
     run.begin()
     run.until(lambda story: story["cards"])
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
-    assert "the prototypes of the rows so far are shown in so-far.html" in run.process.stderr.read()
+    told = run.process.stderr.read()
+    assert "the prototypes of the rows so far are in so-far.csv and shown in so-far.html" in told
+    assert len((tmp_path / "so-far.csv").read_text().splitlines()) == 7
     kept = _story(tmp_path / "so-far.html")
     assert kept["state"]["stopped"].startswith("stopped at row ")
     assert len(kept["cards"]) == 6
@@ -171,6 +183,41 @@ def test_a_run_that_is_watched_comes_to_the_same(path, tmp_path, monkeypatch, ca
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
     assert capfd.readouterr().err.startswith("Watch it at http://127.0.0.1:")
     assert [card["row"] for card in _story(tmp_path / "page.html")["cards"]] == plain.indices.tolist()
+
+
+def _published(monkeypatch):
+    """Every story that a run in this process shows."""
+    shown, publish = [], Live.publish
+    monkeypatch.setattr(_watch, "_PAUSE", 0.0)
+    monkeypatch.setattr(_watch, "_REST", 0)
+    monkeypatch.setattr(Live, "publish", lambda live, story: (shown.append(story), publish(live, story)))
+    return shown
+
+
+def test_while_members_are_weighed_they_stay_on_the_page(path, tmp_path, monkeypatch):
+    shown = _published(monkeypatch)
+    protosieve.select(path, 8, exact_weights=True, watch=True, report=tmp_path / "page.html")
+    weighing = [story for story in shown if story["state"]["pass"] == "weigh"]
+    assert weighing
+    assert all(len(story["cards"]) == 8 for story in weighing)
+    assert [story["state"]["done"] for story in shown] == [False] * (len(shown) - 1) + [True]
+
+
+def test_a_look_that_fails_does_not_cost_the_run(path, tmp_path, monkeypatch):
+    plain = protosieve.select(path, 8)
+    _published(monkeypatch)
+    told, calls = _watch._told, []
+
+    def failing(result):
+        calls.append(None)
+        if len(calls) == 1:
+            raise ZeroDivisionError("no such luck")
+        return told(result)
+
+    monkeypatch.setattr(_watch, "_told", failing)
+    with pytest.warns(ProtosieveWarning, match="a look at the run failed, and it goes on: ZeroDivisionError: no such"):
+        seen = protosieve.select(path, 8, watch=True, report=tmp_path / "page.html")
+    assert seen.table.equals(plain.table)
 
 
 def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):
@@ -226,6 +273,7 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
         ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
         ({"watch": "8000"}, ParameterError, "watch must be a host and a port"),
         ({"report": "a.html", "checkpoint": "a.html"}, OutputError, "is the checkpoint, which would be lost"),
+        ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, monkeypatch, options, error, words):
@@ -233,6 +281,22 @@ def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, mo
     monkeypatch.setattr("protosieve.pipeline._job.Job.drive", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(error, match=words):
         protosieve.select(path, 3, **options)
+
+
+def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(path, monkeypatch):
+    monkeypatch.setattr(Run, "feed", lambda *_: pytest.fail("rows were judged"))
+    with pytest.raises(ParameterError, match="image_shape='28x28' has 784 pixels, and a row has 2 numbers"):
+        protosieve.select(path, 3, image_shape=(28, 28))
+
+
+def test_rows_before_a_silence_are_seen(watched):
+    run = watched("--format", "jsonl")
+    values = np.random.default_rng(0).normal(size=(23_000, 2)).round(4).tolist()
+    run.say("".join(f'{{"x": {x}, "y": {y}}}\n' for x, y in values[:20_000]))
+    seen = run.until(lambda story: story["state"]["rows"] == 20_000 // 512 * 512)
+    assert len(seen["cards"]) == 6
+    run.say("".join(f'{{"x": {x}, "y": {y}}}\n' for x, y in values[20_000:]))
+    run.until(lambda story: story["state"]["rows"] == 23_000 // 512 * 512)
 
 
 def test_a_report_that_cannot_be_written_keeps_the_checkpoint(path, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from protosieve.errors import OutputError
 
-__all__ = ["check_place", "replacing"]
+__all__ = ["check_place", "replacing", "write_whole"]
 
 
 def check_place(target: str) -> None:
@@ -21,6 +21,18 @@ def check_place(target: str) -> None:
         raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write ``data`` to the file ``path``, complete or not at all: then `OutputError`, and what was there is still."""
+    try:
+        with replacing(path) as stream:
+            stream.write(data)
+    except OSError as error:
+        raise OutputError(
+            f"{os.fspath(path)}: cannot be written: {error.strerror or error}; whatever stood there before is "
+            "unchanged: check that the folder is writable and has room"
+        ) from error
 
 
 @contextmanager

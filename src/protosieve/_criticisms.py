@@ -22,7 +22,7 @@ from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_ro
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, default_mean, generator
 
-__all__ = ["Criticisms", "criticisms"]
+__all__ = ["Criticisms", "criticisms", "find_criticisms"]
 
 _POOL = 1024
 
@@ -143,6 +143,31 @@ def criticisms(
     >>> set(found.indices) & set(selector.prototype_indices_)
     set()
     """
+    found, shortage = find_criticisms(
+        result, X, n, target=target, mean=mean, diversity=diversity, pool_size=pool_size, block_size=block_size,
+        random_state=random_state,
+    )  # fmt: skip
+    if shortage is not None:
+        warnings.warn(shortage, ProtosieveWarning, stacklevel=2)
+    return found
+
+
+def find_criticisms(
+    result: Prototypes | Selector,
+    X: Any,
+    n: int,
+    *,
+    target: Any = None,
+    mean: Mean | None = None,
+    diversity: float = 1.0,
+    pool_size: int | None = None,
+    block_size: int = 512,
+    random_state: Any = None,
+) -> tuple[Criticisms, str | None]:
+    """The criticisms, and why there are fewer than n, where there are: for callers that say so in their own way.
+
+    Nothing is warned of, because warnings cannot be caught in one thread alone.
+    """
     size = _check_options(n, diversity, pool_size, block_size, mean)
     prototypes = result.result_ if isinstance(result, Selector) else result
     if not isinstance(prototypes, Prototypes):
@@ -258,8 +283,8 @@ class _Critic:
         points = self._kernel.prepare(rows)
         return self._objective.mean.at(points) - self._explained(points, rows.dtype)
 
-    def choose(self, n: int, diversity: float) -> Criticisms:
-        """Judge all candidates by the newest mean, in float64, and choose among them."""
+    def choose(self, n: int, diversity: float) -> tuple[Criticisms, str | None]:
+        """Judge all candidates by the newest mean, in float64, and choose among them; why there are few, if so."""
         if self._follows:
             self._objective.refresh()
         assert self._pool is not None
@@ -271,15 +296,15 @@ class _Critic:
         exact = rows.astype(np.float64)
         witness = self._witness(exact)
         chosen = _spread(self._kernel, exact, np.abs(witness), n, diversity)
-        if len(chosen) < n:
-            warnings.warn(
-                f"criticisms found {len(chosen)} of n={n}: {self._n_seen} rows were read, and to "
-                f"{self._kernel!r} the other {len(indices) - len(chosen)} candidates are combinations of "
-                "these. A narrower kernel tells more rows apart, a larger pool_size keeps more of them",
-                ProtosieveWarning,
-                stacklevel=3,
-            )
-        return Criticisms(indices[chosen], rows[chosen], witness[chosen], self._n_seen)
+        found = Criticisms(indices[chosen], rows[chosen], witness[chosen], self._n_seen)
+        return found, None if len(chosen) == n else self._shortage(len(chosen), n, len(indices))
+
+    def _shortage(self, found: int, n: int, candidates: int) -> str:
+        return (
+            f"criticisms found {found} of n={n}: {self._n_seen} rows were read, and to {self._kernel!r} the other "
+            f"{candidates - found} candidates are combinations of these. A narrower kernel tells more rows apart, a "
+            "larger pool_size keeps more of them"
+        )
 
 
 def _spread(kernel: Kernel, rows: Array, strength: Float64, n: int, diversity: float) -> list[int]:

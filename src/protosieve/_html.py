@@ -20,18 +20,18 @@ class Bar(float):
         return bar
 
 
-def table(title: str, columns: Mapping[str, Sequence[object]], after: Sequence[str] = ()) -> str:
-    """Columns side by side under a title; ``after`` is HTML that follows, made by `details`.
+def table(title: str, columns: Sequence[tuple[str, Sequence[object]]], after: Sequence[str] = ()) -> str:
+    """Columns side by side under a title, of names that may repeat; ``after`` is HTML that follows, made by `details`.
 
     Everything else is text, whatever it looks like:
 
-    >>> "<b>" in table("<b>", {"<b>": ["<b>"]})
+    >>> "<b>" in table("<b>", [("<b>", ["<b>"])])
     False
     """
-    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{_text(name)}</th>' for name in columns)
+    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{_text(name)}</th>' for name, _ in columns)
     rows = "".join(
         f"<tr>{''.join(f'<td style={_CELL!r}>{_cell(value)}</td>' for value in row)}</tr>"
-        for row in zip(*columns.values(), strict=True)
+        for row in zip(*(cells for _, cells in columns), strict=True)
     )
     return (
         '<div style="font-variant-numeric:tabular-nums;max-width:100%;overflow-x:auto">'

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve import _html
+from protosieve._cells import arrow_values
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import Sampled, SamplingError, sampling_error
@@ -18,7 +19,9 @@ from protosieve.means import Sampled, SamplingError, sampling_error
 if TYPE_CHECKING:
     from protosieve.plots import Plots
 
-__all__ = ["Certificate", "DataSample", "Prototypes", "Trace"]
+__all__ = ["OURS", "Certificate", "DataSample", "Prototypes", "Trace"]
+
+OURS = ("row", "file", "weight", "share")  # the first columns of a result's table, before the user's own
 
 _SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 
@@ -117,6 +120,10 @@ class Trace:
     is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
     nothing. What the second look of a result changes is not of the stream, and not counted.
 
+    ``bound[i]`` is what no selection exceeds by the mean that judged then, so ``1 - objective / bound`` is the residual
+    along the stream: of a target that is known from the start one number, else that of the rows seen so far. None
+    where a file of an earlier version does not say.
+
     At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
     """
 
@@ -124,6 +131,7 @@ class Trace:
     objective: Float64
     accepted: NDArray[np.int64] | None = None
     exchanged: NDArray[np.int64] | None = None
+    bound: Float64 | None = None
 
     def __len__(self) -> int:
         return len(self.rows_seen)
@@ -336,17 +344,19 @@ class Prototypes:
         made = {"How good": self.certificate, "Kernel": self.kernel, "Version": self.version, **self.parameters}
         return _html.table(repr(self), self._columns(), [*more, _html.details("How it was made", made)])
 
-    def _columns(self) -> dict[str, list[object]]:
+    def _columns(self) -> list[tuple[str, list[object]]]:
         """Row numbers, weights and shares as bars, and the first columns of the rows as their source has them."""
         largest = float(np.abs(self.weights).max(initial=0.0)) or 1.0
-        columns: dict[str, list[object]] = {
-            "row": [f"{i:,}" for i in self.indices[:_SHOWN]],
-            "weight": [_html.Bar(abs(w) / largest, f"{w:#.3g}") for w in self.weights[:_SHOWN]],
-        }
+        columns: list[tuple[str, list[object]]] = [
+            ("row", [f"{i:,}" for i in self.indices[:_SHOWN]]),
+            ("weight", [_html.Bar(abs(w) / largest, f"{w:#.3g}") for w in self.weights[:_SHOWN]]),
+        ]
         if self.shares is not None:
-            columns["share"] = [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]]
+            columns += [("share", [_html.Bar(share, f"{100 * share:.1f} %") for share in self.shares[:_SHOWN]])]
         if self.table is not None:
-            theirs = [name for name in self.table.column_names if name not in ("row", "weight", "share")]
-            return columns | {name: self.table.column(name).to_pylist()[:_SHOWN] for name in theirs[:_COLUMNS]}
+            theirs = [name for name in self.table.column_names if name not in OURS or name == "file"]
+            return columns + [(name, arrow_values(self.table.column(name)[:_SHOWN])) for name in theirs[:_COLUMNS]]
         names = self.feature_names or [f"x{i}" for i in range(self.rows.shape[1])]
-        return columns | {name: [f"{x:.4g}" for x in self.rows[:_SHOWN, i]] for i, name in enumerate(names[:_COLUMNS])}
+        return columns + [
+            (name, [f"{x:.4g}" for x in self.rows[:_SHOWN, i]]) for i, name in enumerate(names[:_COLUMNS])
+        ]

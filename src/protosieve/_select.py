@@ -191,7 +191,7 @@ def select(
     with served(watch, options) as live:
         job = begin(options, store, resume, {"output": output, "report": page})
         files = [source.name for source in job.inputs]
-        job.onlookers = Onlookers(job.run, files, page, live)
+        job.onlookers = Onlookers(job.run, files, page, live, output)
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
             job.drive(watcher)
             result = finish(job.run, files)

@@ -92,10 +92,10 @@ def prototypes(count: int) -> str:
 def spelt(share: float) -> str:
     """A share of 0 to 1 in per cent, small ones not rounded away.
 
-    >>> spelt(0.34), spelt(0.0042), spelt(0.0)
-    ('34 %', '0.4 %', '0 %')
+    >>> spelt(0.34), spelt(0.0972), spelt(0.0042), spelt(0.0)
+    ('34 %', '10 %', '0.4 %', '0 %')
     """
-    return f"{100 * share:.0f} %" if share >= 0.1 or share <= 0 else f"{100 * share:.1g} %"
+    return f"{100 * share:.0f} %" if share >= 0.1 or share <= 0 else f"{sig(100 * share, 1):g} %"
 
 
 def sig(value: float, digits: int = 4) -> float:

@@ -28,6 +28,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
     asked = arguments(given)
     options = {name: value for name, value in asked.items() if name not in _OWN}
     options["watch"] = given["watch_at"] or given["watch"]
+    options["report"] = report_place(given["report"], options["watch"], given["output"])
     if given["json"] and given["output"] == "-":
         raise ParameterError(
             "--json and --output - both want standard output; give the output a file, or leave one of them out"
@@ -37,7 +38,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
         return None
     with notes(given["quiet"]), _executor(asked["workers"], asked["dask"]) as executor:
         result = select(**options, executor=executor)
-    _show(result, given, options["watch"])
+    _show(result, given, options["report"])
     return result
 
 
@@ -55,15 +56,15 @@ def _executor(workers: Any, address: str | None) -> AbstractContextManager[Execu
     return nullcontext() if workers is None else LocalWorkers(workers)
 
 
-def _show(result: Prototypes, given: dict[str, Any], watch: bool | str) -> None:
+def _show(result: Prototypes, given: dict[str, Any], place: str | None) -> None:
     if given["json"]:
         json.dump(_figures(result), sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
     elif not given["quiet"]:
         out = console(sys.stderr if given["output"] == "-" else sys.stdout)
         summarise(result, given["output"], out)
-        if page := report_place(given["report"], watch, given["output"]):
-            out.print(f"The report is in {page}.")
+        if place is not None:
+            out.print(f"The report is in {place}.")
 
 
 def _figures(result: Prototypes) -> dict[str, Any]:

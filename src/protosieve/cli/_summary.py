@@ -5,9 +5,11 @@ from collections import Counter, defaultdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from protosieve._cells import arrow_values
 from protosieve._prototypes import Prototypes
 from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded
 from protosieve.cli._table import Column, draw
+from protosieve.report._text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +19,7 @@ __all__ = ["summarise"]
 _TOP = 10
 _LABELS = 8  # values of a label that are told of one by one
 _THEIRS = 6  # columns of the user's, besides ids and label
+_LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are told apart by all
 _OURS = ("row", "file", "weight", "share")
 
 
@@ -58,7 +61,7 @@ def _columns(result: Prototypes) -> list[Column]:
     parameters = (result.provenance or {})["parameters"]
     named = len(parameters["id"]) + (parameters["label"] is not None)
     names = top.column_names[: len(_OURS) + named + _THEIRS]
-    return [_column(name, top.column(i).to_pylist()) for i, name in enumerate(names)]
+    return [_column(name, arrow_values(top.column(i))) for i, name in enumerate(names)]
 
 
 def _column(name: str, values: list[Any]) -> Column:
@@ -72,20 +75,12 @@ def _column(name: str, values: list[Any]) -> Column:
 
 
 def _cell(value: Any) -> str:
-    """A value of the user's, short.
+    """A value of the user's, short, as in a report; numbers as text are numbers here, too.
 
     >>> _cell(0.123456), _cell("0.123456"), _cell("00123456"), _cell(None), _cell([0.25, 1.0, 2.0, 3.0]), _cell("x")
-    ('0.1235', '0.1235', '00123456', '', '[0.25, 1, ...] of 4', 'x')
+    ('0.1235', '0.1235', '00123456', '', '[0.25, 1, …] of 4', 'x')
     """
-    if value is None:
-        return ""
-    if isinstance(value, float) or _is_fraction(value):
-        return f"{float(value):.4g}"
-    if isinstance(value, list):
-        return (
-            f"[{', '.join(_cell(item) for item in value[:2])}, ...] of {len(value)}" if len(value) > 2 else str(value)
-        )
-    return str(value)
+    return shown(float(value) if _is_fraction(value) else value, _LONGEST)
 
 
 def _is_number(value: Any) -> bool:
@@ -111,7 +106,7 @@ def _spread(result: Prototypes) -> list[str]:
         return []
     named = list(dict.fromkeys([*run["parameters"]["id"], label]))
     place = len(_OURS) + named.index(label)  # a label called like one of our columns has another name there
-    values = [_cell(value) or "none" for value in result.table.column(place).to_pylist()]
+    values = [_cell(value) or "none" for value in arrow_values(result.table.column(place))]
     counts = Counter(values)
     shares: defaultdict[str, float] = defaultdict(float)
     for value, share in zip(values, result.table.column("share").to_pylist(), strict=True):

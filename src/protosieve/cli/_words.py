@@ -21,7 +21,8 @@ _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 # name ("compare: "), and before an equals sign, unless a bracket says whose they are: Gaussian(width=1.0). A name with
 # an underscore is one anywhere.
 _START = re.compile(
-    rf"^(?:\w+: )?({'|'.join(_FLAG)})(?:\[\d+\])?(?= must\b| needs\b| is \S+, which|: there is no column|: column )"
+    rf"^(?:\w+: )?({'|'.join(_FLAG)})(?:\[\d+\])?"
+    r"(?= must\b| needs\b| is \S+, which|: there is no column|: column |: [\d,]+ pixels\b)"
 )
 _VALUE = re.compile(rf"""(?<![\w(])({"|".join(_FLAG)})=(?:True\b|(?:"([^"\s]*)"|'([^'\s]*)'|([^\s:;,]+)))""")
 _NAME = re.compile(rf"\b({'|'.join(name for name in _FLAG if '_' in name)})\b")
@@ -48,6 +49,8 @@ def begun_with_flag(message: str) -> str:
 
     >>> begun_with_flag("features: there is no column 'bad_rows'")
     "--features: there is no column 'bad_rows'"
+    >>> begun_with_flag("image_shape: 784 pixels, and a row has 12 numbers")
+    '--image-shape: 784 pixels, and a row has 12 numbers'
     """
     return _START.sub(lambda found: _FLAG[found[1]], message)
 

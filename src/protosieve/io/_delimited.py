@@ -41,14 +41,15 @@ class DelimitedSource(FileSource):
 
     def _first_rows(self, data: bytes, names: list[str], whole: bool) -> pa.Table:
         """Rows to guess from, without the last where it may go on (a quoted line break)."""
-        for _, table in Records(io.BytesIO(data), names, self.separator).batches():
+        for _, table in Records(io.BytesIO(data).read, names, self.separator).batches():
             rows = table.num_rows if whole else max(1, table.num_rows - 1)
             return table.slice(0, min(rows, HEAD_ROWS))
         return pa.table({name: pa.array([], pa.string()) for name in names})
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
         with unpacked(self.place) as opened:
-            records = Records(opened.file, header_names(opened.file, self.separator, self.name), self.separator)
+            names = header_names(opened.file, self.separator, self.name)
+            records = Records(opened.arriving, names, self.separator)
             for numbers, table in records.batches():
                 self._report(records, int(numbers[-1]), start, bad)
                 late = int((numbers < start).sum())

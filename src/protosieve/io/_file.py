@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 from protosieve.errors import InputError, ProtosieveError
 from protosieve.io._base import BadRows, Piece, Source
 from protosieve.io._places import Pipe, Place
+from protosieve.io._views import settled, settled_schema
 
 __all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "cut", "explain", "from_row", "reading", "rows_within"]
 
@@ -36,7 +38,7 @@ class FileSource(Source):
     def schema(self) -> pa.Schema:
         if self._schema is None:
             with reading(self.name, self.title):
-                self._schema = _distinct(self._head(), self.name)
+                self._schema = _distinct(settled_schema(self._head()), self.name)
         return self._schema
 
     @final
@@ -48,7 +50,7 @@ class FileSource(Source):
         _check_known(names, schema.names, self.name)
         with reading(self.name, self.title):
             for piece in self._rows(names, start, bad):
-                yield from cut(piece)
+                yield from cut(replace(piece, table=settled(piece.table)))
 
     @final
     def fingerprint(self) -> dict[str, str | int] | None:

@@ -1,7 +1,7 @@
 """JSON lines: one object a line."""
 
 from collections.abc import Iterator
-from typing import BinaryIO, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FileSource
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._objects import as_read, table_of
-from protosieve.io._places import arriving, first_lines, unpacked
+from protosieve.io._places import Opened, first_lines, unpacked
 
 __all__ = ["JsonLinesSource"]
 
@@ -49,7 +49,7 @@ class JsonLinesSource(FileSource):
         known = pa.schema([(field.name, as_read(field.type)) for field in self.schema()])
         first = 0
         with unpacked(self.place) as opened:
-            for lines in _blocks(opened.file, _BLOCK):
+            for lines in _blocks(opened, _BLOCK):
                 numbers = np.arange(first, first + len(lines))
                 first += len(lines)
                 if first <= start:
@@ -74,15 +74,15 @@ def _meaning(column: pa.ChunkedArray) -> pa.DataType:
     return date_type(column.drop_null()) or column.type
 
 
-def _blocks(stream: BinaryIO, size: int) -> Iterator[list[bytes]]:
-    """Lines that are not blank, about ``size`` bytes of them at a time."""
-    data = arriving(stream, size).removeprefix(_BOM)
+def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:
+    """Lines that are not blank, about ``size`` bytes of them at a time, of a slow pipe those that are there."""
+    data = opened.arriving(size).removeprefix(_BOM)
     while data:
-        data += b"" if data.endswith(b"\n") else stream.readline(_LONGEST)
+        data += b"" if data.endswith(b"\n") else opened.file.readline(_LONGEST)
         lines = _lines(data)
         if lines:
             yield lines
-        data = arriving(stream, size)
+        data = opened.arriving(size)
 
 
 def _lines(data: bytes) -> list[bytes]:

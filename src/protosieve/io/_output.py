@@ -15,15 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
-from protosieve._atomic import check_place, replacing
+from protosieve._atomic import check_place, write_whole
 from protosieve.errors import OutputError
 from protosieve.io._file import explain
-from protosieve.io._plain import as_json, as_numpy, as_values
+from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul
 
-__all__ = ["KEY", "NULLS", "SCHEMA", "check_output", "write_table"]
+__all__ = ["KEY", "NULLS", "QUOTED", "SCHEMA", "check_output", "write_table"]
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
 SCHEMA, NULLS = "schema", "nulls"  # what formats without types and nulls say of these, beside the provenance
+QUOTED = "quoted"  # columns whose text is JSON text
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
@@ -39,15 +40,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[
         _print(_json_lines(table, provenance))
         return
     check_output(target)
-    data = _encoded(table, target, provenance)
-    try:
-        with replacing(target) as stream:
-            stream.write(data)
-    except OSError as error:
-        raise OutputError(
-            f"{target}: cannot be written: {error.strerror or error}; whatever stood there before is unchanged: "
-            "check that the folder is writable and has room"
-        ) from error
+    write_whole(target, _encoded(table, target, provenance))
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -146,7 +139,9 @@ def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     arrays = {name: as_numpy(table[name]) for name in table.column_names}
     nulls = {name: np.flatnonzero(table[name].is_null()).tolist() for name in table.column_names}
     some = {name: rows for name, rows in nulls.items() if rows}
-    arrays["provenance"] = np.array(as_json({**provenance, SCHEMA: _schema(table), NULLS: some}))
+    quoted = [name for name in table.column_names if ends_in_nul(table[name])]
+    known = {**provenance, SCHEMA: _schema(table), NULLS: some, **({QUOTED: quoted} if quoted else {})}
+    arrays["provenance"] = np.array(as_json(known))
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         for name, array in arrays.items():

@@ -2,8 +2,8 @@
 
 import gzip
 import io
-import math
 import os
+import select
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -20,7 +20,6 @@ __all__ = [
     "Pipe",
     "Place",
     "RemoteFile",
-    "arriving",
     "first_lines",
     "standard_input",
     "unpacked",
@@ -28,7 +27,7 @@ __all__ = [
 
 GZIP = b"\x1f\x8b"
 _BUFFER = 1 << 18
-_WAIT = 0.5  # seconds
+_WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it
 
 
 class _Counted(io.RawIOBase):
@@ -52,9 +51,17 @@ class _Counted(io.RawIOBase):
         return int(self._file.tell())
 
     def readinto(self, buffer: Any) -> int:
-        found = self._file.readinto(buffer)
+        # of a pipe what there is: `readinto` of a buffered one would wait until all of the buffer is full
+        found = getattr(self._file, "readinto1", self._file.readinto)(buffer)
         self.taken += found or 0
         return int(found or 0)
+
+    def has_more(self) -> bool:
+        """Whether reading would not wait: of a pipe for some hundredths of a second, of all else always."""
+        try:
+            return bool(select.select([self._file], [], [], _MOMENT)[0])
+        except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
+            return True
 
     def close(self) -> None:
         if self._own and not self.closed:
@@ -73,6 +80,23 @@ class Opened:
     def taken(self) -> int:
         """Bytes read so far, as stored: compressed ones where the file is compressed."""
         return self._counted.taken
+
+    def arriving(self, size: int) -> bytes:
+        """At most ``size`` bytes; of a slow pipe what there is, and some that may follow at once; at the end none."""
+        found, late = bytearray(self._read1(size)), time.monotonic() + _WAIT
+        while found and len(found) < size and time.monotonic() < late and self._has_more():
+            part = self._read1(size - len(found))
+            if not part:
+                break
+            found += part
+        return bytes(found)
+
+    def _read1(self, size: int) -> bytes:
+        found: bytes = self.file.read1(size)  # type: ignore[attr-defined]  # both kinds have it
+        return found
+
+    def _has_more(self) -> bool:
+        return self._counted.has_more()
 
     def unpacked(self) -> "Opened":
         """The same, through gzip where the first bytes say so."""
@@ -97,18 +121,6 @@ def _opened(file: Any, own: bool = True) -> Opened:
 def unpacked(place: "Place", head: bool = False) -> Opened:
     """The place's bytes from the start, unpacked; with ``head`` only to look at the first of them."""
     return (place.peek() if head else place.open()).unpacked()
-
-
-def arriving(stream: Any, size: int) -> bytes:
-    """At most ``size`` bytes; of a slow pipe what comes within half a second of the first, at the end none."""
-    found, late = bytearray(), math.inf
-    while len(found) < size and time.monotonic() < late:
-        part = stream.read1(size - len(found))
-        if not part:
-            break
-        late = min(late, time.monotonic() + _WAIT)
-        found += part
-    return bytes(found)
 
 
 def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
@@ -273,6 +285,9 @@ class _Flowing(Opened):
 
     def unpacked(self) -> Opened:
         return self
+
+    def _has_more(self) -> bool:
+        return self._source._has_more()
 
     def __exit__(self, *_: object) -> None:
         self.file.close()

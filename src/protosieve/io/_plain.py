@@ -10,7 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["as_json", "as_numpy", "as_values", "is_binary", "is_list", "per_second", "without_nan"]
+__all__ = [
+    "as_json", "as_numpy", "as_values", "day_or_tick", "ends_in_nul", "is_binary", "is_list", "is_list_view", "is_text",
+    "per_second", "without_nan",
+]  # fmt: skip
+
+_EXACT = 1 << 53  # beyond, float64 has no place for every integer
 
 
 def as_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -26,11 +31,13 @@ def as_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         return as_values(cells.storage)
     if pa.types.is_dictionary(kind):
         return as_values(cells.dictionary_decode())
+    if pa.types.is_map(kind):
+        return _pairs(cells)
     if pa.types.is_float16(kind) or pa.types.is_float32(kind):
         return _short(cells.cast(pa.float32()))
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _dates(cells)
-    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_time(kind) or pa.types.is_decimal(kind):
         return list(cells.cast(pa.string()).to_pylist())
     if pa.types.is_duration(kind):
         return list(pc.divide(cells.cast(pa.int64()).cast(pa.float64()), per_second(kind)).to_pylist())
@@ -58,10 +65,16 @@ def without_nan(value: Any) -> Any:
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    """One array without objects: numbers (null is NaN), dates (null is NaT), lists of one length as rows, else text."""
+    """One array without objects: numbers (null is NaN), dates (null is NaT), lists of one length as rows, else text.
+
+    Integers beside nulls are text where NaN would cost digits of theirs; text of which a cell ends in NUL, which NumPy
+    drops, is JSON text.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
+    if ends_in_nul(column):
+        return np.array([json.dumps(cell or "") for cell in column.to_pylist()], dtype=np.str_)
     if _is_number(kind) or pa.types.is_boolean(kind):
         return _numbers(column)
     if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
@@ -77,9 +90,23 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     if not column.null_count:
         return np.asarray(column.to_numpy())
+    if pa.types.is_integer(column.type) and not _fits_float(column):
+        return np.array(["" if cell is None else str(cell) for cell in column.to_pylist()], dtype=np.str_)
     wide = column.type if pa.types.is_floating(column.type) else pa.float64()
     plain = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
     return np.asarray(plain.cast(wide, safe=False).to_numpy())
+
+
+def _fits_float(column: pa.ChunkedArray) -> bool:
+    """Whether float64 tells these integers from their neighbours."""
+    ends = pc.min_max(column).as_py()
+    return ends["min"] is None or (ends["min"] >= -_EXACT and ends["max"] <= _EXACT)
+
+
+def ends_in_nul(column: pa.ChunkedArray) -> bool:
+    """Whether a cell of text ends in the character that ends text in NumPy."""
+    plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return is_text(plain) and any(cell is not None and cell.endswith("\0") for cell in column.to_pylist())
 
 
 def _date_dtype(kind: pa.DataType) -> str:
@@ -101,10 +128,25 @@ def _short(cells: Any) -> list[Any]:
 
 
 def _dates(cells: Any) -> list[Any]:
-    """With a zone as UTC: to spell local time, Arrow would need the machine's table of zones to know it."""
-    spelt = cells.view(pa.timestamp(cells.type.unit)).cast(pa.string())
-    spelt = pc.replace_substring(spelt, " ", "T", max_replacements=1)
-    return [day if day is None or cells.type.tz is None else day + "Z" for day in spelt.to_pylist()]
+    """In any year, which Arrow does not write; with a zone as UTC: local time would need the machine's table of zones.
+
+    >>> _dates(pa.array([2**31 - 1, None], pa.date32()))
+    ['5881580-07-11', None]
+    """
+    whole = pa.int32() if pa.types.is_date32(cells.type) else pa.int64()
+    ticks = np.asarray(cells.view(whole).fill_null(0).to_numpy(), np.int64)
+    spelt = np.datetime_as_string(ticks.view(f"M8[{day_or_tick(cells.type)}]"))
+    if pa.types.is_date64(cells.type):
+        spelt = np.array([moment.partition("T")[0] for moment in spelt.tolist()], dtype=np.str_)
+    zone = "Z" if pa.types.is_timestamp(cells.type) and cells.type.tz is not None else ""
+    return [day + zone if valid else None for day, valid in zip(spelt.tolist(), cells.is_valid(), strict=True)]
+
+
+def day_or_tick(kind: pa.DataType) -> str:
+    """The unit of dates and timestamps, as NumPy calls it."""
+    if pa.types.is_timestamp(kind):
+        return str(kind.unit)
+    return "D" if pa.types.is_date32(kind) else "ms"
 
 
 def per_second(kind: pa.DataType) -> float:
@@ -127,15 +169,34 @@ def _lists(cells: Any) -> list[Any]:
     return rows
 
 
+def _pairs(cells: Any) -> list[Any]:
+    """Maps, as lists of a key and its value each."""
+    kind = cells.type
+    entries = cells.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
+    return [row and [[entry["key"], entry["value"]] for entry in row] for row in _lists(entries)]
+
+
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def is_binary(kind: pa.DataType) -> bool:
     """Bytes, of fixed or variable length."""
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(test(kind) for test in tests)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Text, in any of Arrow's layouts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_list_view(kind: pa.DataType) -> bool:
+    """Lists whose items stand in any order."""
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Lists of fixed or variable length."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    """Lists of fixed or variable length, in any of Arrow's layouts."""
+    plain = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(plain or is_list_view(kind))

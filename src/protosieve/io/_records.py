@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
-
-from protosieve.io._places import arriving
 
 __all__ = ["NULLS", "Records"]
 
@@ -30,16 +28,16 @@ class Records:
     wrong, by row number: too many or too few cells, bytes that are not UTF-8, a quote that is never closed.
 
     >>> import io
-    >>> records = Records(io.BytesIO(b'1,NA\n2\n"3",x\n'), ["a", "b"], ",")
+    >>> records = Records(io.BytesIO(b'1,NA\n2\n"3",x\n').read, ["a", "b"], ",")
     >>> [(numbers.tolist(), table.to_pydict()) for numbers, table in records.batches()]
     [([0, 2], {'a': ['1', '3'], 'b': [None, 'x']})]
     >>> records.bad
     {1: 'has 1 cell and the header has 2'}
     """
 
-    def __init__(self, stream: Any, names: list[str], separator: str):
+    def __init__(self, read: Callable[[int], bytes], names: list[str], separator: str):
         self.bad: dict[int, str] = {}
-        self._stream = _Watched(stream)
+        self._stream = _Watched(read)
         self._names, self._separator = names, separator
         self._gaps: list[int] = []  # rows that pyarrow left out and `_numbers` has not passed yet
         self._next = 0
@@ -117,8 +115,8 @@ class _Watched:
 
     closed = False
 
-    def __init__(self, stream: Any):
-        self._stream = stream
+    def __init__(self, read: Callable[[int], bytes]):
+        self._read = read  # as many bytes at most, fewer where they come slowly, none at the end
         self._decoder = codecs.getincrementaldecoder("utf-8")("protosieve.mark")
         self._ready = b""
         self._quoted = False  # whether a quote is open at the end of what has been read
@@ -128,7 +126,7 @@ class _Watched:
     def read(self, size: int) -> bytes:
         """As much; less at the end, and of a slow pipe, whose rows are whole then: pyarrow joins no three parts."""
         while len(self._ready) < size:
-            data = arriving(self._stream, size)
+            data = self._read(size)
             self.last = data[-1024:].rstrip()[-1:] or self.last
             self._quoted ^= bool(data.count(b'"') % 2)
             self._ready += self._valid(data)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from protosieve.io._plain import is_binary, is_list, per_second
+from protosieve.io._plain import day_or_tick, is_binary, is_list, is_list_view, per_second
 
 __all__ = ["from_numpy", "from_values"]
 
@@ -23,12 +23,11 @@ def from_values(values: list[Any], kind: pa.DataType) -> pa.Array:
         return from_values(values, kind.storage_type)
     if pa.types.is_dictionary(kind):
         return from_values(values, kind.value_type).dictionary_encode().cast(kind)
-    if pa.types.is_timestamp(kind):
-        text = pa.array([None if value is None else value.removesuffix("Z") for value in values], pa.string())
-        return text.cast(pa.timestamp(kind.unit)).view(kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _dates(values, kind)
     if pa.types.is_time(kind):
         return _times(values, kind)
-    if pa.types.is_date(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
         return pa.array(values, pa.string()).cast(kind)
     if pa.types.is_duration(kind):
         ticks = [None if value is None else round(value * per_second(kind)) for value in values]
@@ -39,11 +38,13 @@ def from_values(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, pa.float64()).cast(kind, safe=False)
     if pa.types.is_struct(kind):
         return _structs(values, kind)
+    if pa.types.is_map(kind):
+        return _maps(values, kind)
     return _lists(values, kind) if is_list(kind) else pa.array(values, kind)
 
 
-def from_numpy(values: NDArray[Any], kind: pa.DataType, nulls: list[int]) -> pa.Array:
-    """What `as_numpy` made of a column of this type, with nulls in these rows."""
+def from_numpy(values: NDArray[Any], kind: pa.DataType, nulls: list[int], quoted: bool = False) -> pa.Array:
+    """What `as_numpy` made of a column of this type, with nulls in these rows; ``quoted`` is text as JSON text."""
     missing = np.zeros(len(values), np.bool_)
     missing[nulls] = True
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -51,17 +52,30 @@ def from_numpy(values: NDArray[Any], kind: pa.DataType, nulls: list[int]) -> pa.
         wide = values.astype(f"M8[{plain.unit}]") if pa.types.is_timestamp(plain) else values
         found = pa.array(wide, mask=missing)
         return (found.view(plain) if pa.types.is_timestamp(plain) else found.cast(plain)).cast(kind)
-    cells = [_cell(value, plain) for value in values.tolist()]
+    cells = [json.loads(value) if quoted else _cell(value, plain) for value in values.tolist()]
     return from_values([None if null else cell for cell, null in zip(cells, missing, strict=True)], kind)
 
 
 def _cell(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, str):
-        spelt = is_list(kind) or pa.types.is_struct(kind) or pa.types.is_duration(kind) or pa.types.is_map(kind)
-        return json.loads(value) if spelt and value else value
+        return json.loads(value) if _is_spelt(kind) and value else value
     if isinstance(value, float) and value == value and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return int(value) if pa.types.is_integer(kind) else bool(value)  # beside nulls they are floats
     return value
+
+
+def _is_spelt(kind: pa.DataType) -> bool:
+    """What is JSON text where it has no array of its own."""
+    tests = (pa.types.is_struct, pa.types.is_duration, pa.types.is_map, pa.types.is_integer)
+    return is_list(kind) or any(test(kind) for test in tests)
+
+
+def _dates(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """In any year, which Arrow does not read."""
+    spelt = ["1970-01-01" if value is None else value.removesuffix("Z") for value in values]
+    ticks = np.array(spelt, f"M8[{day_or_tick(kind)}]").astype(np.int64)
+    missing = np.array([value is None for value in values], np.bool_)
+    return pa.array(ticks, pa.int32() if pa.types.is_date32(kind) else pa.int64(), mask=missing).view(kind)
 
 
 def _times(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -84,8 +98,31 @@ def _lists(values: list[Any], kind: pa.DataType) -> pa.Array:
         mask = pa.array([value is None for value in values])
         return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
     flat = from_values([cell for value in values for cell in value or ()], kind.value_type)
-    ends = np.cumsum([0, *(len(value or ()) for value in values)])
-    starts = [None if value is None else int(end) for value, end in zip(values, ends[:-1], strict=True)]
+    if is_list_view(kind):
+        return _list_views(values, flat, kind)
     large = pa.types.is_large_list(kind)
-    offsets = pa.array([*starts, int(ends[-1])], pa.int64() if large else pa.int32())
+    offsets = pa.array(_starts(values), pa.int64() if large else pa.int32())
     return (pa.LargeListArray if large else pa.ListArray).from_arrays(offsets, flat, type=kind)
+
+
+def _list_views(values: list[Any], flat: pa.Array, kind: pa.DataType) -> pa.Array:
+    large = pa.types.is_large_list_view(kind)
+    whole = pa.int64() if large else pa.int32()
+    sizes = [len(value or ()) for value in values]
+    starts = pa.array(np.cumsum([0, *sizes])[:-1], whole)
+    mask = pa.array([value is None for value in values], pa.bool_())
+    of = pa.LargeListViewArray if large else pa.ListViewArray
+    return of.from_arrays(starts, pa.array(sizes, whole), flat, type=kind, mask=mask)
+
+
+def _maps(values: list[Any], kind: pa.DataType) -> pa.Array:
+    pairs = [pair for value in values for pair in value or ()]
+    keys = from_values([key for key, _ in pairs], kind.key_type)
+    items = from_values([item for _, item in pairs], kind.item_type)
+    return pa.MapArray.from_arrays(pa.array(_starts(values), pa.int32()), keys, items, type=kind)
+
+
+def _starts(values: list[Any]) -> list[int | None]:
+    """Where each list begins among the items of all, null where it is; and the end of the last."""
+    ends = np.cumsum([0, *(len(value or ()) for value in values)]).tolist()
+    return [*(None if value is None else end for value, end in zip(values, ends[:-1], strict=True)), ends[-1]]

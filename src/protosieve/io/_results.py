@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from protosieve.errors import InputError
-from protosieve.io._output import KEY, NULLS, SCHEMA
+from protosieve.io._output import KEY, NULLS, QUOTED, SCHEMA
 from protosieve.io._restore import from_numpy, from_values
 
 __all__ = ["read_result"]
@@ -76,8 +76,10 @@ def _npz(data: bytes) -> Result:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
     provenance = _ours(str(arrays["provenance"][()]))
-    schema, nulls = _schema(provenance), provenance.pop(NULLS)
-    columns = [from_numpy(arrays[field.name], field.type, nulls.get(field.name, [])) for field in schema]
+    schema, nulls, quoted = _schema(provenance), provenance.pop(NULLS), provenance.pop(QUOTED, [])
+    columns = [
+        from_numpy(arrays[field.name], field.type, nulls.get(field.name, []), field.name in quoted) for field in schema
+    ]
     return pa.table(columns, names=schema.names), provenance
 
 

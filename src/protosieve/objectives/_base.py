@@ -149,6 +149,10 @@ class Objective(ABC):
         """The bound of what rows are judged by: `upper_bound`, or near to it and cheap to have."""
         return self.upper_bound(step)
 
+    def moving_bound(self, step: int) -> float | None:
+        """`running_bound` where rows of the stream move it; None where it is the same throughout."""
+        return None
+
     def sampled(self) -> Sampled | None:
         """The sample of the target it was estimated from; ``None`` where it is exact."""
         return None

@@ -119,3 +119,6 @@ class KernelMean(Objective):
 
     def running_bound(self, step: int) -> float:
         return self.mean.judged_norm(step) / 2
+
+    def moving_bound(self, step: int) -> float | None:
+        return None if self.mean.is_fixed else self.running_bound(step)

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,18 @@ import pyarrow as pa
 
 from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
 from protosieve.errors import InputError
-from protosieve.io import check_schemas, find_sources, read_result
+from protosieve.io import Source, check_schemas, find_sources, read_result
 from protosieve.kernels._stored import from_plain
 from protosieve.means import SamplingError
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._blocks import Position, read_blocks
-from protosieve.pipeline._finish import OURS, typed
+from protosieve.pipeline._finish import typed
 from protosieve.pipeline._gallery import Gallery
+from protosieve.pipeline._known import check_known
 from protosieve.pipeline._options import names
 from protosieve.pipeline._progress import Tick
 from protosieve.preprocess import Encoding
+from protosieve.report._own import own_names
 
 __all__ = ["draw_sample", "read_prototypes"]
 
@@ -42,12 +45,18 @@ def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
 
 
 def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
+    if not len(table):
+        raise ValueError("it holds no prototypes")
+    check_known(known)
     encoding = Encoding.from_dict(known["encoding"])
     certificate, kernel = _certificate(known["certificate"]), from_plain(known["kernel_parameters"])
     seed = known["parameters"]["random_state"]
+    rows = encoding.encode(_own(table, known["renamed"]))
+    if kernel is not None:
+        kernel.prepare(rows)  # a kernel for rows of another width fails here
     return Prototypes(
         indices=_numbers(table, "row", np.int64),
-        rows=encoding.encode(_own(table, known["renamed"])),
+        rows=rows,
         weights=_numbers(table, "weight", np.float64),
         objective=_number(known["objective"]),
         residual=_number(known["residual"]),
@@ -70,9 +79,8 @@ def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
 
 def _own(table: pa.Table, renamed: Mapping[str, str]) -> pa.Table:
     """The users' columns under their own names."""
-    back = {new: name for name, new in renamed.items()}
-    theirs = [name for name in table.column_names if name not in OURS]
-    return pa.table([table.column(name) for name in theirs], names=[back.get(name, name) for name in theirs])
+    found = own_names(table.column_names, renamed)
+    return pa.table([table.column(i) for i in found], names=list(found.values()))
 
 
 def _numbers(table: pa.Table, name: str, dtype: Any) -> Any:
@@ -108,11 +116,13 @@ def _trace(known: Mapping[str, Any]) -> Trace:
     counts = [known[name] for name in ("rows_seen", "accepted", "exchanged")]
     rows_seen, accepted, exchanged = (None if of is None else np.array(of, np.int64) for of in counts)
     objective = np.array([_number(value) for value in known["objective"]])
+    told = known.get("bound")  # earlier versions did not say
+    bound = None if told is None else np.array([_number(value) for value in told])
     if rows_seen is None or any(
-        of.shape != rows_seen.shape for of in (objective, accepted, exchanged) if of is not None
+        of.shape != rows_seen.shape for of in (objective, accepted, exchanged, bound) if of is not None
     ):
         raise ValueError("the points of its trace differ in number")
-    return Trace(rows_seen, objective, accepted, exchanged)
+    return Trace(rows_seen, objective, accepted, exchanged, bound)
 
 
 def draw_sample(
@@ -146,4 +156,10 @@ def draw_sample(
     if not gallery.seen:
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
     numbers, rows, table = gallery.light()
-    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, bool(known["target_files"]))
+    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, _is_target(sources, known))
+
+
+def _is_target(sources: Sequence[Source], known: Mapping[str, Any]) -> bool:
+    """Whether these files are the target's; those of a later month are not, whatever the run had."""
+    target = {Path(file["name"]).absolute() for file in known["target_files"]}
+    return {Path(source.name).absolute() for source in sources} <= target

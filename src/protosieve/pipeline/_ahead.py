@@ -20,19 +20,22 @@ class _Failure:
         self.error = error
 
 
-def ahead(items: Generator[T, None, None], depth: int = 2, patience: float = math.inf) -> Generator[T, None, None]:
+def ahead(
+    items: Generator[T, None, None], depth: int = 2, patience: float = math.inf, pause: float | None = None
+) -> Generator[T | None, None, None]:
     """The same items in the same order, up to ``depth`` of them made before they are asked for.
 
     Reading and parsing release Python's lock, so they cost no time of whoever uses the rows. An error is raised where
-    its item would have come. Closing the iterator stops the thread after the item it is at; one that has not come to
-    its end after ``patience`` seconds, waiting for input that may never come, is left behind.
+    its item would have come. Where ``pause`` seconds go by without an item, there is a ``None``. Closing the iterator
+    stops the thread after the item it is at; one that has not come to its end after ``patience`` seconds, waiting for
+    input that may never come, is left behind.
     """
     ready: queue.Queue[Any] = queue.Queue(depth)
     stopped = threading.Event()
     thread = threading.Thread(target=_work, args=(items, ready, stopped), name="protosieve ahead", daemon=True)
     thread.start()
     try:
-        while (item := ready.get()) is not _END:
+        while (item := _next(ready, pause)) is not _END:
             if isinstance(item, _Failure):
                 raise item.error
             yield item
@@ -42,6 +45,13 @@ def ahead(items: Generator[T, None, None], depth: int = 2, patience: float = mat
         while thread.is_alive() and time.monotonic() < late:  # it may be waiting for room
             _discard(ready)
             thread.join(0.01)
+
+
+def _next(ready: queue.Queue[Any], pause: float | None) -> Any:
+    try:
+        return ready.get(timeout=pause)
+    except queue.Empty:
+        return None
 
 
 def _work(items: Generator[Any, None, None], ready: queue.Queue[Any], stopped: threading.Event) -> None:

@@ -17,7 +17,7 @@ from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
 from protosieve.preprocess import Layout
 
-__all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_blocks", "rows_per_block"]
+__all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_as_they_come", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 25  # bytes of a block's tables
@@ -96,10 +96,26 @@ def read_blocks(
     categories grow no more. The last block has the rows that are left, perhaps none. Memory is that of a block and of a
     few pieces.
     """
-    waiting, flows, cut = _Waiting(start, convert), any(source.size is None for source in sources), time.monotonic()
-    with closing(ahead(_read(sources, columns, start, skip), patience=patience(sources))) as parts:
+    with closing(read_as_they_come(sources, layout, columns, start, skip, grow, convert)) as blocks:
+        yield from (block for block in blocks if block is not None)
+
+
+def read_as_they_come(
+    sources: Sequence[Source],
+    layout: Layout,
+    columns: Sequence[str] | None,
+    start: Position,
+    skip: bool,
+    grow: Callable[[], bool],
+    convert: Callable[[Array], Array],
+) -> Generator[Block | None, None, None]:
+    """The same, and ``None`` where a pipe has been quiet for a second."""
+    waiting, cut = _Waiting(start, convert), time.monotonic()
+    flows = any(source.size is None for source in sources)
+    with closing(ahead(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)) as parts:
         for part in parts:
-            waiting.add(part, layout, skip, grow())
+            if part is not None:
+                waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
             while waiting.rows >= size:
                 yield waiting.take(size)
@@ -109,6 +125,8 @@ def read_blocks(
             if waiting.rows >= FEWEST and (is_heavy or is_late):
                 yield waiting.take(waiting.rows // FEWEST * FEWEST)
                 cut = time.monotonic()
+            elif part is None:
+                yield None
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Certificate, DataSample, Prototypes
+from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.kernels._stored import as_plain
@@ -22,9 +22,7 @@ from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["OURS", "finish", "snapshot", "typed"]
-
-OURS = ("row", "file", "weight", "share")
+__all__ = ["finish", "snapshot", "typed"]
 
 
 def finish(run: Run, files: list[str]) -> Prototypes:

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from protosieve.errors import ParameterError
 from protosieve.io import Source, check_schemas
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Run
 from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess._cells import is_number
 
 __all__ = ["fresh"]
 
@@ -16,6 +19,7 @@ __all__ = ["fresh"]
 def fresh(options: Options, inputs: Sequence[Source], target: Sequence[Source]) -> Run:
     """Look at the heads of all files, and settle what these tell: the columns, and the seed."""
     schema = check_schemas([*inputs, *target])
+    _check_places(schema, options)
     layout = Layout.of(
         schema,
         features=options.features,
@@ -36,6 +40,14 @@ def fresh(options: Options, inputs: Sequence[Source], target: Sequence[Source]) 
         seed=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
         survey=Survey.of(layout),
     )
+
+
+def _check_places(schema: pa.Schema, options: Options) -> None:
+    """A place on the map is two numbers: what is none is told before rows are read."""
+    for name in options.coordinates or []:
+        field = schema.field(name) if name in schema.names else None
+        if field is not None and not is_number(field.type):
+            raise ParameterError(f"coordinates: column {name!r} holds {field.type}; a place on the map is two numbers")
 
 
 def _known(source: Source) -> dict[str, Any]:

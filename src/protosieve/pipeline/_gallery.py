@@ -17,6 +17,7 @@ from protosieve.pipeline._tables import decoded, joined, packed, taken, unpacked
 __all__ = ["MOST", "Gallery", "Shown"]
 
 MOST, _FEWEST = 8192, 64  # rows
+_PARTS = 64  # tables: late in a stream each has a row or two, and weighs far more than these
 _BYTES = 1 << 25  # of cells and numbers together
 
 
@@ -78,7 +79,7 @@ class Gallery:
         if len(fresh):
             table = decoded(taken(tables, fresh)).combine_chunks()
             self._parts.append(Shown(numbers[fresh], rows[fresh], table))
-        if sum(len(part.numbers) for part in self._parts) > 2 * self.bottom.most:
+        if len(self._parts) > _PARTS or sum(len(part.numbers) for part in self._parts) > 2 * self.bottom.most:
             self._parts = [self.shown()]
 
     def merge(self, later: "Gallery", recode: Callable[[Array], Array]) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from protosieve.errors import InputError, OutputError, ParameterError
 from protosieve.io import Source, find_sources
 from protosieve.pipeline._ahead import ahead
-from protosieve.pipeline._blocks import Block, Position, patience, read_blocks
+from protosieve.pipeline._blocks import Block, Position, patience, read_as_they_come
 from protosieve.pipeline._checkpoint import Checkpoint, take_up
 from protosieve.pipeline._fresh import fresh
 from protosieve.pipeline._options import Options
@@ -20,6 +21,8 @@ from protosieve.pipeline._signals import Stop, Stopped, stops
 from protosieve.pipeline._watch import Onlookers
 
 __all__ = ["Job", "begin", "check_apart"]
+
+_END = object()
 
 
 @dataclass
@@ -49,19 +52,23 @@ class Job:
         if not run.begun:
             phase.begin(run)
             run.begun = True
-        self._tell(watcher, self._tick(phase, 0))  # the first block may take a while
+        tick = self._tick(phase, 0)
+        self._tell(watcher, tick)  # the first block may take a while
         with closing(self._blocks(phase)) as blocks:
-            while (block := _next(blocks, stop)) is not None:
-                self._take(phase, block)
-                self._tell(watcher, self._tick(phase, block.bytes_read))
+            while (block := _next(blocks, stop)) is not _END:
+                if block is not None:
+                    self._take(phase, block)
+                    tick = self._tick(phase, block.bytes_read)
+                self._tell(watcher, tick)
         phase.check_some(run)
         phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
 
-    def _blocks(self, phase: Phase) -> Generator[Block, None, None]:
+    def _blocks(self, phase: Phase) -> Generator[Block | None, None, None]:
+        """Those of a pass, and ``None`` where a pipe is quiet: a moment to look."""
         run = self.run
         skip, grow, convert = run.options.bad_rows == "skip", partial(phase.grows, run), partial(phase.convert, run)
-        blocks = read_blocks(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
+        blocks = read_as_they_come(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
         if phase.grows(run) and run.layout.has_categories:
             return blocks  # in this thread: what grows must not do so while it is stored
         return ahead(blocks, depth=1, patience=patience(phase.sources))
@@ -150,6 +157,6 @@ def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:
             raise ParameterError(f"checkpoint needs rows that can be read again, and {source.name} comes once")
 
 
-def _next(blocks: Iterator[Block], stop: Stop) -> Block | None:
+def _next(blocks: Iterator[Block | None], stop: Stop) -> Any:
     with stop.at_once():
-        return next(blocks, None)
+        return next(blocks, _END)

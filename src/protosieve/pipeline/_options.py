@@ -5,7 +5,6 @@ import dataclasses
 import io
 import math
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from protosieve._state import storable
 from protosieve.errors import ParameterError
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
 from protosieve.preprocess._settle import SCALES
+from protosieve.report._view import image_shape_of
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
 from protosieve.selectors._rules import whole_number
 
@@ -40,8 +40,6 @@ _WITH_WIDTH = ("gaussian", "laplacian")
 
 # The option of the command line for each argument, where the two differ in more than dashes.
 FLAGS = {"n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
-
-_SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*(x[134])?")
 
 
 @storable
@@ -132,11 +130,7 @@ class Options:
                 raise ParameterError(f"{name} must be the name of one column, got {getattr(self, name)!r}")
         if self.coordinates is not None and len(self.coordinates) != 2:
             raise ParameterError(f"coordinates must be the names of two columns, such as X,Y; got {self.coordinates!r}")
-        if self.image_shape is not None and not _SHAPE.fullmatch(self.image_shape):
-            raise ParameterError(
-                "image_shape must be height and width of an image, such as 28x28, or with 1, 3 or 4 channels, such as "
-                f"32x32x3; got {self.image_shape!r}"
-            )
+        image_shape_of(self.image_shape)
 
     def _check_stdin(self) -> None:
         if "-" in (self.target or []):
@@ -187,9 +181,8 @@ def shape_text(given: Any) -> str | None:
     >>> shape_text((32, 32, 3)), shape_text("28x28"), shape_text(None)
     ('32x32x3', '28x28', None)
     """
-    if given is None or isinstance(given, str):
-        return given
-    return "x".join(map(str, given)) if isinstance(given, Sequence) else repr(given)
+    shape = image_shape_of(given)
+    return None if shape is None else "x".join(map(str, shape))
 
 
 def _shown(given: Any) -> str:

@@ -108,6 +108,19 @@ class Run:
     def settle(self) -> None:
         """All that will be learnt of the columns is known."""
         self.encoding = self.survey.settle(self.options.scale, self.options.max_categories)
+        self._check_image_shape()
+
+    def _check_image_shape(self) -> None:
+        """What cannot be shown in the end is told before rows are chosen."""
+        if self.options.image_shape is None:
+            return
+        size = math.prod(int(side) for side in self.options.image_shape.split("x"))
+        widths = [column.width for column in self.layout.items]
+        if size not in (len(self.encoded.names), sum(widths), *widths):
+            raise ParameterError(
+                f"image_shape={self.options.image_shape!r} has {size:,} pixels, and a row has {sum(widths):,} numbers; "
+                "give the shape of the rows, or leave it out"
+            )
 
     def choose_selector(self, kernel: Any, mean: Any) -> None:
         m = self._count()

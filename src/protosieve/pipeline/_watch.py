@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from protosieve._prototypes import Prototypes
-from protosieve.errors import OutputError
+from protosieve.errors import OutputError, ProtosieveWarning
+from protosieve.io import write_table
 from protosieve.pipeline._finish import snapshot
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._progress import Tick
@@ -34,7 +36,7 @@ def report_place(
     """Where the report goes, checked; a run that is watched leaves one beside its output even if none was asked for."""
     if report is None and not watch:
         return None
-    beside = Path("prototypes.html" if output in (None, "-") else output).with_suffix(".html")
+    beside = Path("prototypes" if output is None or os.fspath(output) == "-" else output).with_suffix(".html")
     place = os.fspath(beside if report is None else report)
     check_report(place)
     return place
@@ -46,17 +48,34 @@ class Onlookers:
     Called with every `Tick`; it takes a look when the last is long enough ago, at what a result costs.
     """
 
-    def __init__(self, run: Run, files: list[str], place: str | None, live: Live | None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        files: list[str],
+        place: str | None,
+        live: Live | None,
+        output: str | os.PathLike[str] | None = None,
+    ) -> None:
         self._run, self._files, self._place, self._live = run, files, place, live
+        self._output = None if output is None or os.fspath(output) == "-" else output
         self._next = 0.0
         self._tick: Tick | None = None
+        self._last: dict[str, Any] | None = None  # what was shown last of the prototypes,
+        self._result: Prototypes | None = None  # and these
 
     def __call__(self, tick: Tick) -> None:
         now = time.monotonic()
         self._tick = tick
         if self._live is None or now < self._next:
             return
-        self._live.publish(self._now(tick))
+        try:
+            self._live.publish(self._now(tick))
+        except Exception as error:  # a look that fails must not cost the run
+            warnings.warn(
+                f"a look at the run failed, and it goes on: {type(error).__name__}: {error}",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
         spent = time.monotonic() - now
         self._next = now + spent + max(_PAUSE, _REST * spent)
 
@@ -65,33 +84,39 @@ class Onlookers:
         if self._place is None:
             return
         told = _told(result)
+        save_page(self._place, render(told))
         if self._live is not None:
             over = {**_NOWHERE, "done": True, "rows": result.n_seen, "note": f"The report is in {self._place}."}
             self._live.publish({**told, "state": over})
-        save_page(self._place, render(told))
 
     def leave(self, place: str) -> str | None:
-        """The run is stopped, at ``place`` and with nothing half done: a report of what there is; returns what to say.
+        """The run is stopped, at ``place`` and with nothing half done: what there is is written; returns what to say.
 
-        Only where somebody was looking: a report that was to be of all rows is not written of a part.
+        Only where somebody was looking, as at a stream that never ends: what was to be of all rows is not written of a
+        part behind somebody's back.
         """
         if self._live is None or self._place is None or self._tick is None:
             return None
         told = self._now(self._tick)
         told["state"] |= {"done": True, "stopped": place}
         self._live.publish(told)
-        if not told["cards"]:
+        if self._result is None:
             return None
         try:
             save_page(self._place, render(told))
+            if self._output is not None:
+                write_table(self._result.table, self._output, dict(self._result.provenance or {}))
         except OutputError as error:
             return str(error)
-        return f"the prototypes of the rows so far are shown in {self._place}"
+        there = "" if self._output is None else f"in {os.fspath(self._output)} and "
+        return f"the prototypes of the rows so far are {there}shown in {self._place}"
 
     def _now(self, tick: Tick) -> dict[str, Any]:
         result = snapshot(self._run, self._files)
         if result is not None:
-            return {**_told(result), "state": _state(tick, None)}
+            self._last, self._result = _told(result), result
+        if self._last is not None:  # while members are weighed nothing else changes
+            return {**self._last, "state": _state(tick, None)}
         return blank(_title(self._run.options), _state(tick, _waiting(self._run, tick)))
 
 

@@ -14,7 +14,7 @@ __all__ = ["draw_curve"]
 
 def draw_curve(curve: Mapping[str, Any], ax: "Axes") -> None:
     """A report's ``quality.curve`` on the axes."""
-    ax.plot(curve["count"], curve["residual"], color=PROTOTYPES, marker=".", label="the best so many of them")
+    ax.plot(curve["count"], curve["residual"], color=PROTOTYPES, marker=".", label="so many of them, added one by one")
     ax.plot([curve["kept"]], [curve["own"]], "D", color=PROTOTYPES, label=f"all {curve['kept']:,}, as they are")
     if curve["random"] is not None:
         ax.plot([curve["kept"]], [curve["random"]], "x", color=RANDOM, mew=2, label="as many random rows")

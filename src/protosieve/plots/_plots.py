@@ -202,7 +202,8 @@ class Plots:
     def stream(self, *, ax: "Axes | None" = None) -> "Axes":
         """The residual along the stream, and at the right axis how many rows had been taken in and exchanged.
 
-        The residual is measured against the whole target throughout. O(1).
+        The residual is measured against the whole target throughout; without one, where rows came by `partial_fit`
+        or a pipe, against the rows seen by then. O(1).
 
         >>> from sklearn.datasets import load_digits
         >>> from protosieve import ProtoSwap

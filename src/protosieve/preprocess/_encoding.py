@@ -17,7 +17,7 @@ from protosieve.preprocess._columns import Column
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout, check_columns
 from protosieve.preprocess._lists import ListColumn
-from protosieve.preprocess._settle import Draft
+from protosieve.preprocess._settle import SCALES, Draft
 from protosieve.preprocess._steps import Step, step_of
 from protosieve.preprocess._stored import layout_of
 
@@ -174,7 +174,8 @@ class Encoding:
             layout = layout_of(stored, steps)
             _check_steps(layout, steps)
             dropped, filled = dict(stored["dropped"]), dict(stored["nulls_replaced"])
-            return cls(layout, int(stored["rows_surveyed"]), str(stored["scale"]), steps, dropped, filled)
+            _check_said(stored["scale"], dropped, filled)
+            return cls(layout, int(stored["rows_surveyed"]), stored["scale"], steps, dropped, filled)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise InputError(
                 f"this is not how columns were encoded ({type(error).__name__}: {error}); give what Encoding.as_dict "
@@ -185,6 +186,16 @@ class Encoding:
 def _check_steps(layout: Layout, steps: list[Step]) -> None:
     if not steps or any(place >= layout.width for step in steps for place in step.sources):
         raise ValueError("there must be steps, and columns for all of them")
+
+
+def _check_said(scale: Any, dropped: Mapping[str, Any], filled: Mapping[str, Any]) -> None:
+    """What `describe` says."""
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r:.40}")
+    if not all(isinstance(why, str) for why in dropped.values()):
+        raise ValueError("columns are dropped for reasons, which are text")
+    if not all(type(nulls) is int for nulls in filled.values()):
+        raise ValueError("nulls that are replaced are counted")
 
 
 def _unknown(column: Column, rows: int) -> pa.Array:

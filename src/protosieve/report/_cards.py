@@ -75,7 +75,7 @@ def _weighed(made: list[Card], material: Material, chart: Map) -> None:
     weights, shares = material.result.weights.tolist(), material.shares
     around = _around(material)
     for i, card in enumerate(made):
-        card["weight"] = sig(weights[i])
+        card["weight"] = sig(weights[i], 8)  # the page rounds it, once
         card["share"] = None if shares is None else sig(float(shares[i]))
         card["label"] = None if material.labels is None else material.labels[i]
         card["around"], card["at"] = around[i], chart.prototypes[i]
@@ -84,14 +84,16 @@ def _weighed(made: list[Card], material: Material, chart: Map) -> None:
 def _criticised(made: list[Card], material: Material, missed: Missed, chart: Map) -> None:
     assert material.sample is not None
     labels = material.sample.labels
-    for card, place, witness in zip(made, missed.places.tolist(), missed.witness.tolist(), strict=True):
+    witness, error, within = missed.witness.tolist(), missed.error.tolist(), missed.within_chance.tolist()
+    for i, (card, place) in enumerate(zip(made, missed.places.tolist(), strict=True)):
         card["label"] = None if labels is None else labels[place]
-        card["at"], card["witness"] = chart.sample[place], sig(witness)
+        card["at"], card["witness"] = chart.sample[place], sig(witness[i])
+        card["error"], card["within_chance"] = sig(error[i]), within[i]
         card["nearest"] = None if material.nearest is None else int(material.nearest[place])
 
 
-def _around(material: Material) -> list[list[tuple[str, float]]]:
-    """The labels of the sample's rows nearest to each prototype, as shares, the largest first."""
+def _around(material: Material) -> list[list[tuple[str | None, float]]]:
+    """The labels of the sample's rows nearest to each prototype, as shares, the largest first; the rest has no name."""
     sample, nearest = material.sample, material.nearest
     seen = [Counter[str]() for _ in range(len(material.result))]
     if sample is not None and sample.labels is not None and nearest is not None:
@@ -100,11 +102,11 @@ def _around(material: Material) -> list[list[tuple[str, float]]]:
     return [_shares(count) for count in seen]
 
 
-def _shares(count: Counter[str]) -> list[tuple[str, float]]:
+def _shares(count: Counter[str]) -> list[tuple[str | None, float]]:
     total = count.total()
-    found = [(label, sig(n / total)) for label, n in count.most_common(_AROUND)]
+    found: list[tuple[str | None, float]] = [(label, sig(n / total)) for label, n in count.most_common(_AROUND)]
     rest = total - sum(n for _, n in count.most_common(_AROUND))
-    return [*found, ("other", sig(rest / total))] if rest else found
+    return [*found, (None, sig(rest / total))] if rest else found
 
 
 def _fields(material: Material, group: Looked, elsewhere: list[str | None]) -> list[list[list[str]]]:

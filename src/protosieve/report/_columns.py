@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "as_columns", "rows_in", "taken"]
+from protosieve._cells import arrow_values
+from protosieve.errors import InputError
+
+__all__ = ["Columns", "as_columns", "is_line", "rows_in", "taken"]
 
 
 class Columns:
@@ -52,11 +55,42 @@ def as_columns(data: Any) -> Columns | None:
 
 
 def rows_in(data: Any) -> int:
-    """How many rows a table or an array has."""
+    """How many rows a table or an array has; `InputError` for what is neither."""
     columns = as_columns(data)
-    if columns is None:
-        return len(data)
-    return len(columns.part(columns.names[0])) if columns.names else 0
+    if columns is not None:
+        return _length(columns)
+    if not is_line(data):
+        kind = type(data).__name__
+        remedy = "give data.toarray()" if hasattr(data, "toarray") else "give rows that can be counted and taken"
+        raise InputError(
+            f"data must be an array, a DataFrame, an Arrow table or a dict of columns, got a {kind}; {remedy}"
+        )
+    return len(data)
+
+
+def is_line(given: Any) -> bool:
+    """Whether it has a length and an order: a list, an array, a column; no text, set, dict nor generator.
+
+    >>> is_line([1, 2]), is_line(np.zeros(2)), is_line(np.zeros(())), is_line({1, 2}), is_line("12")
+    (True, True, False, False, False)
+    """
+    if isinstance(given, str | bytes | bytearray):
+        return False
+    return isinstance(given, Sequence) or (hasattr(given, "__array__") and getattr(given, "ndim", 1) > 0)
+
+
+def _length(columns: Columns) -> int:
+    """That of every column."""
+    parts = [(name, columns.part(name)) for name in columns.names]
+    for name, part in parts:
+        if not is_line(part):
+            raise InputError(f"data: column {name!r} is a {type(part).__name__}; give a value for each row")
+        if len(part) != len(parts[0][1]):
+            raise InputError(
+                f"data: column {name!r} has {len(part):,} values and {parts[0][0]!r} {len(parts[0][1]):,}; "
+                "give one for each row"
+            )
+    return len(parts[0][1]) if parts else 0
 
 
 def taken(data: Any, rows: NDArray[np.int64]) -> Any:
@@ -76,13 +110,5 @@ def _taken(part: Any, rows: NDArray[np.int64]) -> Any:
 
 def _values(part: Any) -> list[Any]:
     if hasattr(part, "to_pylist"):
-        return _arrow_values(part)
+        return arrow_values(part)
     return list(part.tolist()) if hasattr(part, "tolist") else list(part)
-
-
-def _arrow_values(part: Any) -> list[Any]:
-    """Dates beyond Python's, and nanoseconds, are no Python values: they are shown as Arrow writes them."""
-    try:
-        return list(part.to_pylist())
-    except (ValueError, OverflowError):
-        return [str(cell) for cell in part.cast("string").to_pylist()]

@@ -27,14 +27,16 @@ _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value wher
 
 @dataclass(frozen=True)
 class Curve:
-    """``residual[i]`` is what the best ``count[i]`` of the prototypes leave.
+    """``residual[i]`` is what ``count[i]`` of the prototypes leave, chosen one after the other.
 
-    ``by_result`` says that it is judged as the result was, so that the last point is the result's own residual.
+    ``by_result`` says that it is judged as the result was, so that the last point is the result's own residual. The
+    last ``idle`` of them weigh nothing.
     """
 
     count: list[int]
     residual: list[float]
     by_result: bool = True
+    idle: int = 0
 
 
 def residual_curve(result: Prototypes, judge: Judge | None = None) -> Curve | str:
@@ -72,9 +74,10 @@ def _curve(result: Prototypes, kernel: Kernel, rows: Array, weights: Float64, ju
 
 def _with_idle(curve: Curve, kept: int) -> Curve:
     """Members of weight zero change nothing."""
-    if curve.count[-1] == kept:
+    idle = kept - curve.count[-1]
+    if not idle:
         return curve
-    return replace(curve, count=[*curve.count, kept], residual=[*curve.residual, curve.residual[-1]])
+    return replace(curve, count=[*curve.count, kept], residual=[*curve.residual, curve.residual[-1]], idle=idle)
 
 
 def has_best_weights(result: Prototypes, norm: float) -> bool:
@@ -131,8 +134,9 @@ def curve_sentence(curve: Curve) -> str:
         return f"One prototype carries {percent(last)}."
     found = list(zip(curve.count, curve.residual, strict=True))
     half, at_half = [point for point in found if point[0] <= max(1, kept // 2)][-1]
-    said = f"With {half:,} of them {percent(at_half)} is carried, with all {kept:,} {percent(last)}."
+    said = f"With {half:,} of them {percent(at_half)} is carried; with all {kept:,} it is {percent(last)}."
     enough, left = next(point for point in found if point[1] <= _NEARLY * last + _NOTHING)
-    if enough > 0.8 * kept:
-        return f"{said} Each of them counts."
+    used = kept - curve.idle
+    if enough > 0.8 * used:
+        return f"{said} {'Each of them' if used == kept else f'Each of the {used:,} that weigh something'} counts."
     return f"{said} {enough:,} would carry {percent(left)}, nearly as much: fewer would have done."

@@ -48,8 +48,9 @@ def _matrix(result: Prototypes, columns: Columns, view: View) -> Any:
         return np.column_stack([_numbers(columns.part(name)) for name in wanted])
     others = [name for name in columns.names if name not in view.columns]
     for name in others:
-        if getattr(columns.part(name), "ndim", 1) == 2 and columns.part(name).shape[1] == d:
-            return columns.part(name)
+        lists = _lists(columns, name)
+        if lists is not None and lists.shape[1] == d:
+            return lists
     numbers = [name for name in others if _numbers(columns.part(name)).dtype.kind in "biuf"]
     if len(numbers) != d:
         raise InputError(
@@ -57,6 +58,19 @@ def _matrix(result: Prototypes, columns: Columns, view: View) -> Any:
             f"have {d} columns; give the rows they were chosen from, with labels and texts as further columns"
         )
     return np.column_stack([_numbers(columns.part(name)) for name in numbers])
+
+
+def _lists(columns: Columns, name: str) -> Any:
+    """A matrix, or a column of lists as one; None where it is neither, or they differ in length."""
+    part = columns.part(name)
+    if getattr(part, "ndim", 1) == 2:
+        return part
+    if not any(word in str(getattr(part, "type", getattr(part, "dtype", "object"))) for word in ("list", "object")):
+        return None
+    cells = columns.cells(name)
+    if not all(isinstance(cell, list | tuple | np.ndarray) and np.ndim(cell) == 1 for cell in cells):
+        return None
+    return np.array(cells) if len({len(cell) for cell in cells}) == 1 else None
 
 
 def _numbers(part: Any) -> Array:

@@ -4,6 +4,7 @@ import base64
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,7 @@ def thumbnails(result: Prototypes, view: View, groups: Sequence[Looked]) -> list
         column = view.image or image_column(groups[0].own)
         if column is None:
             return [[Thumbnail()] * len(group) for group in groups]
-        read = [file["name"] for file in (result.provenance or {}).get("files", [])]
-        found = [_of_cells(column, group, read) for group in groups]
+        found = [_of_cells(column, group, _folders(result, view, group)) for group in groups]
         encode = encoded
     made = _within([image for images in reversed(found) for image in images], encode)
     out = list[list[Thumbnail]]()
@@ -80,13 +80,20 @@ def image_column(own: Columns) -> str | None:
     return None
 
 
-def _of_cells(column: str, group: Looked, read: list[Any]) -> list[Any]:
+def _folders(result: Prototypes, view: View, group: Looked) -> list[list[Path]]:
+    """Where paths of each row may lie; nowhere, where nobody named the column: then its bytes are all that is shown."""
+    if view.image is None:
+        return [[]] * len(group)
+    read = [file["name"] for file in (result.provenance or {}).get("files", [])]
+    known = {file: folders_of([file, *read]) for file in set(group.files)}
+    return [known[file] for file in group.files]
+
+
+def _of_cells(column: str, group: Looked, folders: list[list[Path]]) -> list[Any]:
     if column not in group.own:
         return ["the column of images is not known of this row"] * len(group)
-    pairs = list(zip(group.own.cells(column), group.files, strict=True))
-    return [decoded(cell, folders_of([file, *read])) for cell, file in pairs[:_MOST]] + [_FULL] * max(
-        0, len(pairs) - _MOST
-    )
+    pairs = list(zip(group.own.cells(column), folders, strict=True))
+    return [decoded(*pair) for pair in pairs[:_MOST]] + [_FULL] * max(0, len(pairs) - _MOST)
 
 
 def _of_rows(result: Prototypes, shape: tuple[int, ...], groups: Sequence[Looked]) -> list[list[Any]]:

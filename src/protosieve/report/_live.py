@@ -24,6 +24,7 @@ _HOLD = 20.0  # seconds a request waits for news before it is sent away empty-ha
 _LINGER = 1.5  # seconds in which a page that was looking can fetch the end
 _LOOKING = 2 * _HOLD  # a page that has not asked for so long is closed
 _AT_ONCE = 64  # requests
+_DIGITS = 20  # of a version
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # the address is the secret
@@ -99,9 +100,9 @@ class Live:
 
     def path_in(self, path: str) -> str | None:
         """What is asked for, of whoever knows the token; ``None`` for all others."""
-        _, token, *rest = path.split("/", 2)
-        known = hmac.compare_digest(token.encode(), self._token.encode())
-        return rest[0] if known and rest else None
+        token, slash, rest = path.removeprefix("/").partition("/")
+        known = hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
+        return rest if known and slash else None
 
 
 class _Server(ThreadingHTTPServer):
@@ -113,6 +114,9 @@ class _Server(ThreadingHTTPServer):
         self.live = live
         self.room = threading.BoundedSemaphore(_AT_ONCE)
         super().__init__((host, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: standard error belongs to the run, and a request is no part of it."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -131,7 +135,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.room.release()
 
     def _find(self) -> None:
-        asked = urlsplit(self.path)
+        try:
+            asked = urlsplit(self.path)
+        except ValueError:  # no address at all
+            self._answer(HTTPStatus.NOT_FOUND)
+            return
         what = self.server.live.path_in(asked.path)
         if what == "":
             self._answer(HTTPStatus.OK, self.server.live.page(), "text/html; charset=utf-8")
@@ -142,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _tell(self, query: str) -> None:
         after = parse_qs(query).get("after", ["0"])[-1]
-        body = self.server.live.news(int(after) if after.isdecimal() else 0)
+        body = self.server.live.news(int(after) if after.isdecimal() and len(after) < _DIGITS else 0)
         if body is None:
             self._answer(HTTPStatus.NO_CONTENT)
         else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from protosieve._blas import one_thread
@@ -120,7 +121,7 @@ def _all(places: Float64 | None, count: int) -> list[Place]:
 def _by_coordinates(material: Material) -> _Laid | None:
     sample, wish = material.sample, material.view.coordinates
     places = None if sample is None else sample.coordinates
-    if places is None and material.coordinates is None:
+    if not any(_finite(of).any() for of in (places, material.coordinates) if of is not None):
         return None
     names = list(wish) if isinstance(wish, tuple) else ["first coordinate", "second coordinate"]
     said = f"Rows by {names[0]} and {names[1]}, as they stand in the data; {_dots(sample, places)}"
@@ -142,11 +143,17 @@ def _by_plane(material: Material) -> _Laid | None:
 
 def _dots(sample: Sample | None, places: Float64 | None) -> str:
     area = "the area of a prototype's mark is its weight."
-    if sample is None or places is None:
+    shown = 0 if places is None else int(_finite(thinned(places, _POINTS)).sum())
+    if sample is None or not shown:
         return f"T{area[1:]}"
     rows = f"{counted(sample.n_rows, 'row')}{' of the target' if sample.is_target else ''}"
-    shown = min(len(sample), _POINTS)
     return f"Dots are {f'{shown:,} of ' if shown < sample.n_rows else 'all '}{rows}; {area}"
+
+
+def _finite(places: Float64) -> NDArray[np.bool_]:
+    """Those that can be drawn."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.isfinite(places.sum(axis=1)))
 
 
 def _label_list(material: Material) -> list[str]:

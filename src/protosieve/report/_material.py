@@ -15,7 +15,7 @@ from protosieve.report._columns import Columns, as_columns, rows_in, taken
 from protosieve.report._features import Feature, features_of, spread_of
 from protosieve.report._given import rows_of
 from protosieve.report._own import own_columns
-from protosieve.report._text import is_missing, name_of
+from protosieve.report._text import is_missing, label_of, named
 from protosieve.report._view import View
 
 __all__ = ["Material", "Sample"]
@@ -45,7 +45,8 @@ class Sample:
 class Material:
     """All that a report is made of. ``own``, ``labels`` and ``coordinates`` are the prototypes', where they are known.
 
-    ``in_memory`` says that the sample was drawn from data the user holds, not by the run.
+    ``is_given`` says that the sample is of data given with the result, not the run's own; ``in_memory`` that the user
+    holds that data.
     """
 
     result: Prototypes
@@ -54,6 +55,7 @@ class Material:
     labels: list[str] | None
     coordinates: Float64 | None
     sample: Sample | None
+    is_given: bool = False
     in_memory: bool = False
 
     @classmethod
@@ -96,11 +98,9 @@ class Material:
 
     @cached_property
     def shares(self) -> Float64 | None:
-        """How much of the data is nearest to each prototype: as the run counted it, else of the sample."""
-        if self.result.shares is not None:
+        """How much of the data is nearest to each prototype: as the run counted it, or of the sample that was given."""
+        if self.nearest is None or (self.result.shares is not None and not self.is_given):
             return self.result.shares
-        if self.nearest is None:
-            return None
         return np.bincount(self.nearest, minlength=len(self.result)) / len(self.nearest)
 
     @cached_property
@@ -144,11 +144,13 @@ def _from_sample(result: Prototypes, drawn: DataSample | None, view: View, wishe
     own = own_columns(result)
     theirs = Columns() if drawn is None else (as_columns(drawn.table) or Columns())
     _check_names(view, [*own.names, *theirs.names])
+    mine, labels = named(_labels(own, wished), _labels(theirs, wished))
     sample = None
     if drawn is not None and len(drawn.indices):
-        labels, places = _labels(theirs, wished), _places(theirs, wished)
+        places = _places(theirs, wished)
         sample = Sample(drawn.indices, drawn.rows, theirs, drawn.n_rows, drawn.is_target, labels, places)
-    return Material(result, wished, own, _labels(own, wished), _places(own, wished), sample)
+    is_given = sample is not None and drawn is not result.sample
+    return Material(result, wished, own, mine, _places(own, wished), sample, is_given)
 
 
 def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Material:
@@ -162,13 +164,11 @@ def _from_memory(result: Prototypes, data: Any, view: View, wished: View) -> Mat
     if aligned and not own.names:
         own = as_columns(taken(data, result.indices)) or Columns()
     _check_names(view, [*own.names, *theirs.names])
-    sample = Sample(
-        drawn, rows_of(result, part, wished), theirs, count, False,
-        _labels(theirs, wished, drawn, count), _places(theirs, wished, drawn, count),
-    )  # fmt: skip
     at = result.indices if aligned else None
-    labels, places = _labels(own, wished, at, count), _places(own, wished, at, count)
-    return Material(result, wished, own, labels, places, sample, in_memory=True)
+    mine, labels = named(_labels(own, wished, at, count), _labels(theirs, wished, drawn, count))
+    places = _places(theirs, wished, drawn, count)
+    sample = Sample(drawn, rows_of(result, part, wished), theirs, count, False, labels, places)
+    return Material(result, wished, own, mine, _places(own, wished, at, count), sample, is_given=True, in_memory=True)
 
 
 def _drawn(count: int, d: int) -> NDArray[np.int64]:
@@ -192,13 +192,13 @@ def _check_names(view: View, known: list[str]) -> None:
             raise InputError(f"there is no column {name!r} to show (columns: {there[:500]})")
 
 
-def _labels(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> list[str] | None:
+def _labels(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> list[str | None] | None:
     """As text; ``at`` are the rows meant where there is a label per row of ``count``."""
     if isinstance(view.label, str):
-        return [name_of(value) for value in own.cells(view.label)] if view.label in own else None
+        return [label_of(value) for value in own.cells(view.label)] if view.label in own else None
     if view.label is None or at is None:
         return None
-    return [name_of(value) for value in _per_row("label", view.label, at, count)]
+    return [label_of(value) for value in _per_row("label", view.label, at, count)]
 
 
 def _places(own: Columns, view: View, at: NDArray[np.int64] | None = None, count: int = 0) -> Float64 | None:

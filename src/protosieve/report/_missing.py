@@ -1,31 +1,49 @@
-"""What the prototypes miss: criticisms among the sample."""
+"""What the prototypes miss: criticisms among the sample, and which of them chance alone could have made."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from protosieve._criticisms import criticisms
-from protosieve._typing import Float64, Indices
-from protosieve.errors import InputError, ProtosieveWarning
+from protosieve._blas import one_thread
+from protosieve._criticisms import find_criticisms
+from protosieve._typing import Array, Float64, Indices
+from protosieve.errors import InputError
+from protosieve.kernels import Kernel
 from protosieve.report._judge import thinned
 from protosieve.report._material import Material
 
-__all__ = ["Missed", "criticised", "criticism_sentence"]
+__all__ = ["Missed", "criticised", "criticism_sentence", "standard_errors"]
 
 _WANTED = 12
 _POOL = 96  # the rows with the largest witness, of which those are taken that differ from each other
 _MEAN = 4096
 _WIDE = 256  # columns: beyond, as many rows are looked at as the mean has
+_RISK = 0.05  # that any of the rows looked at is taken for more than chance, where there is nothing but chance
 
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Rows by their place in the sample, the signed witness of each, and among how many rows they were looked for."""
+    """Rows by their place in the sample, the signed witness of each, and among how many rows they were looked for.
+
+    ``error`` is the standard error of each witness, whose mean is that of ``judges`` rows.
+    """
 
     places: Indices
     witness: Float64
+    error: Float64
     looked_at: int
+    judges: int
+
+    @property
+    def limit(self) -> Float64:
+        """What a witness may come to by chance: they are the largest of all looked at, so each gets its part of 5 %."""
+        return np.asarray(self.error * -ndtri(_RISK / (2 * self.looked_at)))
+
+    @property
+    def within_chance(self) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(self.witness) < self.limit)
 
 
 def criticised(material: Material) -> Missed | None:
@@ -40,21 +58,59 @@ def criticised(material: Material) -> Missed | None:
     some = thinned(np.arange(len(sample)), _MEAN)
     looked = some if sample.rows.shape[1] > _WIDE else np.arange(len(sample))
     wanted = min(_WANTED, len(sample))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProtosieveWarning)  # the sentence says how many there are
-        try:
-            found = criticisms(result, sample.rows[looked], wanted, target=sample.rows[some], pool_size=_POOL)
-        except InputError:  # every row is a prototype or the copy of one
-            return None
-    return Missed(looked[found.indices], found.witness, len(looked))
+    try:
+        found, _ = find_criticisms(result, sample.rows[looked], wanted, target=sample.rows[some], pool_size=_POOL)
+    except InputError:  # every row is a prototype or the copy of one
+        return None
+    error = standard_errors(result.kernel, found.rows, sample.rows[some], sample.n_rows)
+    return Missed(looked[found.indices], found.witness, error, len(looked), len(some))
+
+
+def standard_errors(kernel: Kernel, rows: Array, judges: Array, population: int) -> Float64:
+    """Of the mean of ``k(x, y)`` over judges ``y`` that were drawn from a population, for each row ``x``; O(rows n d).
+
+    They are drawn without replacement, so all of the population leaves no error.
+    """
+    n = len(judges)
+    if n < 2 or n >= population:
+        return np.zeros(len(rows))
+    with one_thread():
+        near = kernel.block(kernel.prepare(rows.astype(np.float64)), kernel.prepare(judges.astype(np.float64)))
+    return np.asarray(near.std(axis=1, ddof=1) * np.sqrt((1 - n / population) / n))
 
 
 def criticism_sentence(found: Missed) -> str:
-    """What they are, and whether there is too little or too much of them."""
-    few, many = int((found.witness > 0).sum()), int((found.witness < 0).sum())
+    """What they are, whether there is too little or too much of them, and whether that is certain."""
     one = len(found.places) == 1
     rows = "row" if one else f"{len(found.places):,} rows"
     said = f"The {rows} of {found.looked_at:,} that the prototypes explain worst{'' if one else ', chosen to differ'}."
-    told = [f"{few:,} from where the data has more than the prototypes say"] * (few > 0)
-    told += [f"{many:,} from where it has less"] * (many > 0)
-    return f"{said} {'; '.join(told).capitalize()}." if told else said
+    return " ".join(filter(None, [said, _sides(found), _certainty(found)]))
+
+
+def _sides(found: Missed) -> str:
+    all_, few, many = len(found.places), int((found.witness > 0).sum()), int((found.witness < 0).sum())
+    if all_ in (few, many):
+        who = "It is" if all_ == 1 else f"All {all_:,} are"
+        return f"{who} from where the data has {'more' if few else 'less'} than the prototypes say."
+    told = [f"{few:,} {_are(few)} from where the data has more than the prototypes say"] * (few > 0)
+    told += [f"{many:,} {_are(many)} from where it has less"] * (many > 0)
+    return f"{', '.join(told)}." if told else ""
+
+
+def _certainty(found: Missed) -> str:
+    """Nothing where the mean is that of all rows."""
+    all_, within = len(found.places), int(found.within_chance.sum())
+    if not found.error.any():
+        return ""
+    judges = f"{found.judges:,} rows"
+    if within == all_:
+        who = "It is not certain" if all_ == 1 else "None of them is certain"
+        return f"{who}: with {judges} differences below {found.limit.max():.2g} cannot be told from chance."
+    if within == 0:
+        return "It is beyond chance." if all_ == 1 else "All are beyond chance."
+    beyond = all_ - within
+    return f"{beyond:,} of the {all_:,} {_are(beyond)} beyond chance; {judges} cannot tell of the others."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,37 +1,38 @@
 """The prototypes' own columns in a result's table, under the names their files have."""
 
-import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from protosieve._prototypes import Prototypes
+from protosieve._prototypes import OURS, Prototypes
 from protosieve.report._columns import Columns
 
-__all__ = ["files_of", "own_columns"]
-
-_OURS = ("row", "file", "weight", "share")
+__all__ = ["files_of", "own_columns", "own_names"]
 
 
 def own_columns(result: Prototypes) -> Columns:
     """All but ours; none where the result has no table."""
     if result.table is None:
         return Columns()
-    names = list(result.table.column_names)
-    kept = range(len(_OURS) if tuple(names[: len(_OURS)]) == _OURS else 0, len(names))
-    return Columns(_theirs([names[i] for i in kept]), [result.table.column(i) for i in kept])
+    found = own_names(result.table.column_names, (result.provenance or {}).get("renamed") or {})
+    return Columns(list(found.values()), [result.table.column(i) for i in found])
 
 
-def _theirs(names: list[str]) -> list[str]:
-    """A user's column called like one of ours stands there as ``input_...``, longer than any other of that form."""
-    found = list(names)
-    for ours in _OURS:
-        like = [name for name in names if re.fullmatch(f"(input_)+{ours}", name)]
-        if like and ours not in names:
-            found[names.index(max(like, key=len))] = ours
-    return found
+def own_names(names: Sequence[str], renamed: Mapping[str, str]) -> dict[int, str]:
+    """The users' columns by their place in a table: a column called like one of ours was ``renamed`` there.
+
+    >>> own_names(["row", "file", "weight", "share", "input_row", "x"], {"row": "input_row"})
+    {4: 'row', 5: 'x'}
+    """
+    back = {new: name for name, new in renamed.items()}
+    return {i: back.get(names[i], names[i]) for i in range(len(OURS) if _has_ours(names) else 0, len(names))}
 
 
 def files_of(result: Prototypes) -> list[Any]:
     """The file of each prototype; None where rows came from memory."""
-    if result.table is None or tuple(result.table.column_names[: len(_OURS)]) != _OURS:
+    if result.table is None or not _has_ours(result.table.column_names):
         return [None] * len(result)
-    return list(result.table.column(1).to_pylist())
+    return list(result.table.column(OURS.index("file")).to_pylist())
+
+
+def _has_ours(names: Sequence[str]) -> bool:
+    return tuple(names[: len(OURS)]) == OURS

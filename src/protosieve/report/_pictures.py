@@ -3,6 +3,7 @@
 import base64
 import binascii
 import io
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -30,8 +31,8 @@ def is_image(cell: Any) -> bool:
 def decoded(cell: Any, folders: Sequence[Path]) -> Any:
     """A small Pillow image, or in words why there is none.
 
-    A cell is bytes, a dict of ``bytes`` and ``path``, base64, or a path, looked for in ``folders``. Web addresses are
-    not followed.
+    A cell is bytes, a dict of ``bytes`` and ``path``, base64, or a path, looked for in ``folders``: what lies elsewhere
+    is not read, lest data of others bring files of yours onto a page. Web addresses are not followed.
     """
     if is_missing(cell):
         return "no image in this row"
@@ -67,15 +68,25 @@ def _read(path: str, folders: Sequence[Path]) -> bytes | str:
         return "an address, and a report fetches nothing"
     if len(path) > 4096 or "\0" in path:
         return "neither an image nor the path of one"
-    for folder in folders:
-        place = folder / path
-        try:
-            if place.is_file():
-                size = place.stat().st_size
-                return place.read_bytes() if size <= _BYTES else f"a file of {size:,} bytes is too large"
-        except OSError as error:
-            return f"cannot be read: {error.strerror or error}"
-    return "there is no such file"
+    if not folders:
+        return "only the path of an image: name the column to have it read"
+    try:
+        roots = [Path(os.path.realpath(folder)) for folder in folders]
+        places = [Path(os.path.realpath(root / path)) for root in roots]
+        inside = [place for place in places if any(place.is_relative_to(root) for root in roots)]
+        found = next((place for place in inside if place.is_file()), None)
+        if found is not None:
+            return _within_bytes(found)
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    return "there is no such file" if len(inside) == len(places) else "lies outside the data's folder"
+
+
+def _within_bytes(place: Path) -> bytes | str:
+    """A file may be longer than it says: no more is read than may be."""
+    with place.open("rb") as file:
+        data = file.read(_BYTES + 1)
+    return data if len(data) <= _BYTES else f"a file of more than {_BYTES:,} bytes is too large"
 
 
 def _opened(data: bytes) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protosieve._prototypes import Prototypes
-from protosieve._words import allowed, beside_random, carried, counted, sig
+from protosieve._words import allowed, beside_random, carried, counted, percent, sig
 from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
 from protosieve.report._material import Material
@@ -19,10 +19,16 @@ _STRANGE = 0.05  # a residual by the data that is this much above the result's o
 
 
 def quality(material: Material) -> dict[str, Any]:
-    """Sentences, figures and the curve; see the parts for their cost."""
+    """Headline, sentences, figures and the curve; see the parts for their cost.
+
+    ``carried`` is the per cent of the first sentence, ``own`` what is left, ``random`` what random rows leave beside.
+    """
     found = Quality(material)
-    curve = found.curve
+    curve, own = found.curve, found.left
     return {
+        "carried": None if own is None else percent(own),
+        "own": own,
+        "random": None if own is None or found.random is None else sig(found.random[0], 6),
         "sentences": [*carried(material.result), *found.beside],
         "figures": found.figures(),
         "curve": None if isinstance(curve, str) else found.drawn(curve),
@@ -53,6 +59,12 @@ class Quality:
             return residual_curve(self.result, self.judge)
         return curve
 
+    @property
+    def left(self) -> float | None:
+        """The result's residual, as it judged itself by the kernel; None where it did not."""
+        known = self.result.kernel is not None and math.isfinite(self.result.residual)
+        return float(self.result.residual) if known else None
+
     @cached_property
     def own(self) -> float:
         """The result's residual, by the sample."""
@@ -65,16 +77,31 @@ class Quality:
 
         As the run has it; else by rows of the data in memory, unless it is plain that other rows were to be matched.
         """
+        if self.told is not None:
+            return self.told, self.result.residual, ""
+        if not self.material.in_memory or self.judge is None or self.by_sample is None:
+            return None
+        return self.by_sample, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
+
+    @property
+    def told(self) -> float | None:
+        """What random rows leave by the result's own judge, where the run asked it."""
         told = (self.result.provenance or {}).get("residual_of_random_rows")
-        if told is not None:
-            return float(told), self.result.residual, ""
+        return None if told is None else float(told)
+
+    @cached_property
+    def by_sample(self) -> float | None:
+        """What as many random rows of the sample leave by it.
+
+        None where it has fewer, where it is of a target, from which nothing is chosen, and where it is plainly of
+        other data than was to be matched.
+        """
         sample = self.material.sample
-        if not self.material.in_memory or sample is None or self.judge is None:
+        if sample is None or self.judge is None or sample.is_target or allowed(self.result) > len(sample):
             return None
-        if self.own > 2 * self.result.residual + _STRANGE or allowed(self.result) > len(sample):
+        if self.own > 2 * self.result.residual + _STRANGE:
             return None
-        left = self.judge.of_random(sample.rows, allowed(self.result))
-        return left, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
+        return self.judge.of_random(sample.rows, allowed(self.result))
 
     @property
     def beside(self) -> list[str]:
@@ -88,22 +115,24 @@ class Quality:
         return [told + by]
 
     def drawn(self, curve: Curve) -> dict[str, Any]:
-        """The curve as plain values. Random rows are drawn as many times above the prototypes as they were judged."""
-        own = self.result.residual if curve.by_result else self.own
+        """The curve as plain values. Random rows are on it where the judge of the curve judged them, too."""
+        own, random = (self.result.residual, self._by_result) if curve.by_result else (self.own, self.by_sample)
         return {
             "count": curve.count,
             "residual": [sig(value, 6) for value in curve.residual],
             "kept": len(self.result),
             "own": own,
-            "random": self._scaled(own),
+            "random": None if random is None else sig(random, 6),
             "sentence": curve_sentence(curve),
         }
 
-    def _scaled(self, own: float) -> float | None:
-        if self.random is None:
-            return None
-        random, beside, _ = self.random
-        return random if beside <= 1e-12 else sig(own * random / beside, 6)
+    @property
+    def _by_result(self) -> float | None:
+        """What random rows leave by the result's own judge: as the run says, or by a sample that is all of the data."""
+        sample = self.material.sample
+        if self.told is not None or not self.material.in_memory or sample is None or self.judge is None:
+            return self.told
+        return self.by_sample if self.judge.rows == sample.n_rows else None
 
     def figures(self) -> list[dict[str, str]]:
         """Names, numbers as text, and what they mean."""
@@ -121,6 +150,9 @@ class Quality:
                 _figure("MMD bound", bound, f"with 95 % confidence the MMD to all {n} rows is at most this"),
                 _figure("Standard error", error, "of the residual, from one sample to the next"),
             ]
+        if self.judge is not None and self.material.is_given:
+            rows = counted(self.judge.rows, "row")
+            found.append(_figure("Residual by the data shown", self.own, f"judged by {rows} of the data given"))
         if self.random is not None:
             found.append(
                 _figure("Random rows", self.random[0], "residual of as many random rows at their best weights")

@@ -19,6 +19,7 @@ _LABELS = 20
 _FEATURES = 200
 _VALUES = 12
 _CELLS = 1 << 21  # sorted for the features: of wide rows fewer are looked at
+_NO_LABELS = " Labels are nearly all different, so that there is nothing to compare."
 _QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
@@ -26,9 +27,9 @@ def coverage(material: Material) -> dict[str, Any]:
     """How the data spreads over prototypes, labels and features; O(cells log rows) of at most two million cells."""
     shares = material.shares
     return {
-        "sentence": _sentence(material),
+        "sentence": _sentence(material) + (_NO_LABELS if _too_many(material) else ""),
         "shares": None if shares is None else [sig(share) for share in shares.tolist()],
-        "labels": _labels(material),
+        "labels": None if _too_many(material) else _labels(material),
         "features": _features(material),
     }
 
@@ -53,14 +54,20 @@ def _sentence(material: Material) -> str:
 # -- labels
 
 
+def _too_many(material: Material) -> bool:
+    """Whether labels name rows, or measure them: of most there is but one in the sample."""
+    theirs = None if material.sample is None else material.sample.labels
+    return theirs is not None and len(set(theirs)) > max(_LABELS, len(theirs) // 2)
+
+
 def _labels(material: Material) -> dict[str, Any] | None:
     """How often a label is in the data, how many prototypes have it, and how much these weigh and stand for."""
     theirs = None if material.sample is None else material.sample.labels
     if material.labels is None and theirs is None:
         return None
     data = None if theirs is None else _summed(theirs, np.full(len(theirs), 1 / len(theirs)))
-    mine, shares = material.labels or [], material.shares
-    count, weight = _summed(mine, np.ones(len(mine))), _summed(mine, material.parts)
+    mine, shares = material.labels, material.shares
+    count, weight = _summed(mine, np.ones(len(material.result))), _summed(mine, material.parts)
     share = None if shares is None else _summed(mine, shares)
     names = sorted({*count, *(data or {})}, key=lambda name: (-(data or {}).get(name, 0), -count[name], natural(name)))
     values = [
@@ -77,9 +84,12 @@ def _labels(material: Material) -> dict[str, Any] | None:
     return {"name": cut(name, 80), "values": values, "more": max(0, len(names) - _LABELS)}
 
 
-def _summed(names: list[str], amounts: Float64) -> defaultdict[str, float]:
+def _summed(names: list[str] | None, amounts: Float64) -> defaultdict[str, float]:
+    """By name; nothing where no names are known."""
     total: defaultdict[str, float] = defaultdict(float)
-    for name, amount in zip(names, amounts.tolist(), strict=bool(names)):
+    if names is None:
+        return total
+    for name, amount in zip(names, amounts.tolist(), strict=True):
         total[name] += amount
     return total
 

@@ -61,22 +61,29 @@ def blank(title: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
         "version": version("protosieve"),
         "state": None if state is None else dict(state),
         "summary": [],
-        "quality": {"sentences": [], "figures": [], "curve": None, "no_curve": None},
+        "quality": _nothing("carried", "own", "random", "curve", "no_curve") | {"sentences": [], "figures": []},
         "cards": [],
         "criticisms": None,
         "map": None,
-        "coverage": {"sentence": "", "shares": None, "labels": None, "features": None},
+        "coverage": _nothing("shares", "labels", "features") | {"sentence": ""},
         "stream": None,
         "again": {"command": None, "files": [], "details": [], "parameters": {}},
     }
 
 
+def _nothing(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names)
+
+
 def stream_of(result: Prototypes) -> dict[str, Any] | None:
-    """The residual along the stream; None where there is but one point, or no bound to hold the objective against."""
-    trace, bound = result.trace, result.certificate.upper_bound
-    if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or not bound > 0:
+    """The residual along the stream, each by the bound of its time.
+
+    None where there is but one point, or no bound to hold the objective against.
+    """
+    trace = result.trace
+    if len(trace) < 2 or trace.rows_seen[0] == trace.rows_seen[-1] or trace.bound is None or not trace.bound.min() > 0:
         return None
-    residual = 1 - trace.objective / bound
+    residual = np.maximum(1 - trace.objective / trace.bound, 0.0)
     return {
         "rows": trace.rows_seen.tolist(),
         "residual": [sig(value, 6) for value in residual.tolist()],
@@ -92,6 +99,8 @@ def _along(result: Prototypes, residual: Float64) -> str:
     (first, *_, last), (begin, *_, end) = trace.rows_seen.tolist(), residual.tolist()
     moved = "fell" if end <= begin else "rose"
     said = f"What is left {moved} from {_left(begin)} after {counted(first, 'row')} to {_left(end)} after {last:,}."
+    if trace.bound is not None and np.ptp(trace.bound) > 0:
+        said += " Each is judged by the rows that had been seen."
     if trace.exchanged is not None:
         said += f" {counted(int(trace.exchanged[-1]), 'member')} gave way to others."
     if trace.accepted is not None:

@@ -1,13 +1,14 @@
 """Values of the users' own as text, and everything as JSON can hold it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["cut", "is_missing", "name_of", "plain", "short", "shown"]
+__all__ = ["cut", "is_missing", "label_of", "named", "plain", "short", "shown"]
 
+_LABEL = 80
 _EXACT = 1 << 53  # beyond, a reader's numbers are not whole any more
 
 
@@ -47,17 +48,41 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def name_of(value: Any) -> str:
-    """A label as the source has it.
+def label_of(value: Any) -> str | None:
+    """A label as the source has it, however long; None where it is missing.
 
-    >>> name_of(7), name_of(7.0), name_of("7"), name_of(None), name_of(b"cat")
-    ('7', '7.0', '7', 'none', 'cat')
+    >>> label_of(7), label_of(7.0), label_of("7"), label_of(None), label_of(b"cat")
+    ('7', '7.0', '7', None, 'cat')
     """
     if is_missing(value):
-        return "none"
+        return None
     if isinstance(value, bytes):
-        return cut(value.decode("utf-8", "replace"), 80)
-    return cut(str(value), 80) if isinstance(value, float) else shown(value, 80)
+        return value.decode("utf-8", "replace")
+    return str(value) if isinstance(value, float) else shown(value, 1 << 20)
+
+
+def named(*groups: Sequence[str | None] | None) -> list[list[str] | None]:
+    """Labels as they are shown: short, and different where they differ; groups share their names.
+
+    >>> named(["a", None], None, ["b"]), named(["none", None]), named(["", " "])
+    ([['a', 'none'], None, ['b']], [['none', 'none (2)']], [['(blank)', '(blank) (2)']])
+    """
+    names: dict[str | None, str] = {}
+    used = set[str]()
+    every = dict.fromkeys(label for group in groups for label in group or ())
+    for label in sorted(every, key=lambda label: label is None):
+        names[label] = _unlike("none" if label is None else label if label.strip() else "(blank)", used)
+        used.add(names[label])
+    return [None if group is None else [names[label] for label in group] for group in groups]
+
+
+def _unlike(text: str, used: set[str]) -> str:
+    """The beginning of a text, numbered where there is one like it."""
+    name, count = cut(text, _LABEL), 1
+    while name in used:
+        count += 1
+        name = f"{cut(text, _LABEL - len(str(count)) - 3)} ({count})"
+    return name
 
 
 def cut(text: str, most: int) -> str:
@@ -72,7 +97,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # NaN and NaT
-    except (TypeError, ValueError):
+    except Exception:  # a cell may be any object: it may not let itself be compared
         return type(value).__name__ == "NAType"  # pandas.NA equals nothing, nor does it differ
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from protosieve.errors import ParameterError
+from protosieve.report._columns import is_line
 
 __all__ = ["View", "image_shape_of"]
 
 _CHANNELS = (1, 3, 4)
+_FEW, _LINE = 80, 80  # values, and characters, of what is quoted
 _NAMES = ("image", "text", "coordinates", "image_shape", "label")
 
 
@@ -38,7 +40,11 @@ class View:
         for name in ("image", "text", "title"):
             value = getattr(self, name)
             if not isinstance(value, str | None):
-                raise ParameterError(f"{name} must be {_what(name)}, got {value!r}")
+                raise ParameterError(f"{name} must be {_what(name)}, got {_brief(value)}")
+        if not isinstance(self.label, str | None) and not is_line(self.label):
+            raise ParameterError(
+                f"label must be the name of a column, or have one label per row, got {_brief(self.label)}"
+            )
         object.__setattr__(self, "image_shape", image_shape_of(self.image_shape))
         object.__setattr__(self, "coordinates", _coordinates(self.coordinates))
         if self.image_shape is not None and self.image is not None:
@@ -71,16 +77,20 @@ def image_shape_of(given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
     parts = re.split(r"\s*[x×,]\s*", given.strip()) if isinstance(given, str) else given  # noqa: RUF001
-    try:
-        shape = tuple(int(part) for part in parts)
-    except (TypeError, ValueError):
-        shape = ()
+    shape = tuple(_whole(part) for part in parts) if isinstance(parts, list | tuple | np.ndarray) else ()
     if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:3] not in [(), *((n,) for n in _CHANNELS)]:
         raise ParameterError(
-            f"image_shape must be height and width, such as 28x28, or with 1, 3 or 4 channels, such as 32x32x3; "
-            f"got {given!r}"
+            "image_shape must be height and width of an image, such as 28x28, or with 1, 3 or 4 channels, such as "
+            f"32x32x3; got {given!r}"
         )
     return shape
+
+
+def _whole(part: Any) -> int:
+    """A whole number, or its digits; 0 for anything else."""
+    if isinstance(part, str):
+        return int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else 0
+    return int(part) if isinstance(part, int | np.integer) and not isinstance(part, bool) else 0
 
 
 def _coordinates(given: Any) -> Any:
@@ -98,6 +108,13 @@ def _coordinates(given: Any) -> Any:
             f"got {'shape ' + str(array.shape) if isinstance(given, np.ndarray) else repr(given)[:80]}"
         )
     return array
+
+
+def _brief(value: Any) -> str:
+    """What was given, in a line; of many rows their kind."""
+    small = not hasattr(value, "__len__") or len(value) <= _FEW
+    text = repr(value) if small else ""
+    return text if 0 < len(text) <= _LINE else f"a {type(value).__name__}"
 
 
 def _what(name: str) -> str:

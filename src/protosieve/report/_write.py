@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from protosieve._atomic import check_place, replacing
+from protosieve._atomic import check_place, write_whole
 from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError
 from protosieve.report._material import Material
@@ -27,14 +27,7 @@ def write_report(result: Prototypes, path: str | os.PathLike[str], data: Any = N
 
 def save_page(path: str | os.PathLike[str], page: bytes) -> None:
     """Write a page that `render` made, complete or not at all."""
-    try:
-        with replacing(path) as stream:
-            stream.write(page)
-    except OSError as error:
-        raise OutputError(
-            f"{os.fspath(path)}: cannot be written: {error.strerror or error}; whatever stood there before is "
-            "unchanged: check that the folder is writable and has room"
-        ) from error
+    write_whole(path, page)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:

@@ -345,7 +345,8 @@ class StreamSelector(Selector):
         stream.n_judged += len(block)
         value = self._value(stream.progress)
         if value is not None:
-            stream.recorder.note(stream.n_judged, value, self._counts(stream))
+            bound = objective.moving_bound(self.block_size) if stream.recorder.is_due else None
+            stream.recorder.note(stream.n_judged, value, self._counts(stream), bound or 0.0)
 
     def _counts(self, stream: Stream) -> Counts:
         return Counts(self._accepted(stream.progress), self._exchanged(stream.progress))

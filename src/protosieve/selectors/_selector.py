@@ -147,7 +147,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         try:
             return picture() + (self.result_._repr_html_() if self.__sklearn_is_fitted__() else "")
         except ProtosieveError as error:  # it may not fail: scikit-learn's shows what follows from the result, too
-            return _html.table(f"{self!r} has no result yet: {error}", {})
+            return _html.table(f"{self!r} has no result yet: {error}", [])
 
     @abstractmethod
     def __sklearn_is_fitted__(self) -> bool: ...
@@ -214,7 +214,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             residual=certificate.residual,
             mmd=certificate.mmd,
             certificate=certificate,
-            trace=recorder.trace(n_seen, value, counts),
+            trace=recorder.trace(n_seen, value, counts, bound),
             kernel=objective.kernel if self.objective is None else None,
             selector=type(self).__name__,
             parameters=self.get_params(deep=False),

@@ -29,7 +29,8 @@ class Counts(NamedTuple):
 class Recorder:
     """The objective along the stream in fixed memory: when full, every second point goes and the pace halves.
 
-    ``accepted`` and ``exchanged`` came later: a state file of before has none, and of its points nobody knows them.
+    ``accepted``, ``exchanged`` and ``bound`` came later: a state file of before has none, and of its points nobody
+    knows them. A ``bound`` of 0 is one that no row moves: that of the result.
     """
 
     rows_seen: list[int] = field(default_factory=list)
@@ -38,26 +39,33 @@ class Recorder:
     calls: int = 0
     accepted: list[int | None] = field(default_factory=list)
     exchanged: list[int | None] = field(default_factory=list)
+    bound: list[float | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for counts in (self.accepted, self.exchanged):
-            counts += [None] * (len(self.rows_seen) - len(counts))
+        for later in (self.accepted, self.exchanged, self.bound):
+            later += [None] * (len(self.rows_seen) - len(later))
 
-    def note(self, rows_seen: int, objective: float, counts: Counts) -> None:
-        if self.calls % self.every == 0:
+    @property
+    def is_due(self) -> bool:
+        """Whether the next point is one to keep."""
+        return self.calls % self.every == 0
+
+    def note(self, rows_seen: int, objective: float, counts: Counts, bound: float) -> None:
+        if self.is_due:
             self.rows_seen.append(rows_seen)
             self.objective.append(objective)
             self.accepted.append(counts.accepted)
             self.exchanged.append(counts.exchanged)
+            self.bound.append(bound)
         self.calls += 1
         if len(self.rows_seen) > _POINTS:
             self._thin_out()
 
     def _thin_out(self) -> None:
         self.rows_seen, self.objective, self.every = self.rows_seen[::2], self.objective[::2], 2 * self.every
-        self.accepted, self.exchanged = self.accepted[::2], self.exchanged[::2]
+        self.accepted, self.exchanged, self.bound = self.accepted[::2], self.exchanged[::2], self.bound[::2]
 
-    def trace(self, rows_seen: int, objective: float, counts: Counts) -> _prototypes.Trace:
+    def trace(self, rows_seen: int, objective: float, counts: Counts, bound: float) -> _prototypes.Trace:
         """All points noted, and the last."""
         keep = len(self.rows_seen) - (self.rows_seen[-1:] == [rows_seen])
         return _prototypes.Trace(
@@ -65,6 +73,7 @@ class Recorder:
             np.array([*self.objective[:keep], objective]),
             _known([*self.accepted[:keep], counts.accepted]),
             _known([*self.exchanged[:keep], counts.exchanged]),
+            None if None in self.bound[:keep] else np.array([*(of or bound for of in self.bound[:keep]), bound]),
         )
 
 

@@ -66,9 +66,9 @@ function dotOf(label, tints) {
   return tints.of(label) === "other" ? null : el("i", { class: `swatch round ${tints.of(label)}` });
 }
 
-// In a bar of labels those without a colour are darker than the rest that is not named.
+// In a bar of labels those without a colour are darker than the rest, which has no name.
 function shadeOf(label, tints) {
-  if (label === "other") return "other";
+  if (label === null) return "other";
   return tints.of(label) === "other" ? "unlisted" : tints.of(label);
 }
 
@@ -87,7 +87,7 @@ function around(entries, tints) {
         "span",
         { class: "near" },
         dotOf(label, tints),
-        words(clip(label, 24), { class: "strong" }),
+        label === null ? "others" : words(clip(label, 24), { class: "strong" }),
         ` ${percent(share)}`,
       ),
     );

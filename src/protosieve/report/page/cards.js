@@ -19,7 +19,8 @@ function missedCard(card, i, tints, largest) {
       number(Math.abs(card.witness), 2),
       bar(Math.abs(card.witness) / largest, "data"),
     );
-  return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers]);
+  const doubt = card.within_chance && el("p", { class: "doubt" }, "within chance");
+  return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers, doubt]);
 }
 
 function cardBox(id, card, [rank, what], tints, numbers) {

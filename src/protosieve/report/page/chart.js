@@ -1,6 +1,6 @@
 // A chart is drawn for the width it has, and again when that changes; its numbers stand in a table behind it.
 const drawings = new WeakMap();
-const widths = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));
+const widths = new ResizeObserver((entries) => drawAll(entries.map((entry) => entry.target)));
 
 function chart({ id, name, label, key, paint, head, rows }) {
   const holder = el("div", { class: "canvas", id });
@@ -14,15 +14,37 @@ function chart({ id, name, label, key, paint, head, rows }) {
   );
 }
 
-function draw(holder, anyway = false) {
+// All are measured before any is drawn, and their words after: the browser lays the page out twice, not for each.
+function drawAll(holders) {
+  const wide = holders.map((holder) => Math.floor(holder.clientWidth));
+  const drawn = holders.map((holder, i) => draw(holder, wide[i])).filter(Boolean);
+  for (const [word, move] of drawn.flatMap(movesInside)) dress(word, move, []);
+}
+
+function draw(holder, width) {
   const drawing = drawings.get(holder);
-  const width = Math.floor(holder.clientWidth);
-  if (!drawing || !width || (width === drawing.width && !anyway)) return;
+  if (!drawing || !width || width === drawing.width) return null;
   drawing.width = width;
   const picture = drawing.paint(width);
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", drawing.label);
   holder.replaceChildren(picture);
+  return picture;
+}
+
+// What words that would be cut at an edge need: a move inwards, or where they are wider than all, narrower letters.
+function movesInside(picture) {
+  const field = picture.getBoundingClientRect();
+  const words = [...picture.querySelectorAll("text:not(.inside)")];
+  return words.map((word) => [word, moveInside(word.getBoundingClientRect(), field)]).filter(([, move]) => move);
+}
+
+function moveInside(box, field) {
+  const squeezed = box.width > field.width && { textLength: field.width, lengthAdjust: "spacingAndGlyphs", x: 0 };
+  if (squeezed) return { ...squeezed, "text-anchor": "start" };
+  const dx = Math.max(0, field.left - box.left) + Math.min(0, field.right - box.right);
+  const dy = Math.max(0, field.top - box.top) + Math.min(0, field.bottom - box.bottom);
+  return (dx || dy) && { dx: dx.toFixed(1), dy: dy.toFixed(1) };
 }
 
 function canvas(width, height, ...children) {
@@ -34,10 +56,9 @@ function mount(section, ...content) {
   section.querySelectorAll(".canvas").forEach((holder) => widths.unobserve(holder));
   section.replaceChildren(...content.flat(Infinity).filter(Boolean));
   section.hidden = false;
-  section.querySelectorAll(".canvas").forEach((holder) => {
-    draw(holder);
-    widths.observe(holder);
-  });
+  const holders = [...section.querySelectorAll(".canvas")];
+  drawAll(holders);
+  holders.forEach((holder) => widths.observe(holder));
 }
 
 function legend(...entries) {

@@ -110,7 +110,6 @@ function fillGallery(cards, tints) {
 const MEANING = "The larger its weight, the more a row stands for; its share is the part of the data nearest to it.";
 
 function leadOf(cards, labels) {
-  if (!cards.length) return "There are none yet.";
   const more = labels.length > 1 ? `, of ${plural(labels.length, "label")}` : "";
   return `${plural(cards.length, "row")} of the data${more}. ${MEANING}`;
 }

@@ -43,12 +43,12 @@ function randomRule(x, y, points, { west, east, width, kept, random }) {
   const level = y(random);
   const meets = points.find(([, r]) => r <= random);
   const crossing = meets && meets[0] < kept && width >= 520;
+  const does = crossing && `${count(meets[0])} ${meets[0] === 1 ? "does" : "do"} as well as ${count(kept)} random rows`;
   const name = `${plural(kept, "random row")}: ${percent(random)}`;
   return [
     rule(west, level, east, level, "line data dashed"),
     width >= 520 ? text(west + 6, level + 17, name, "note data") : text(east, level - 8, name, "note data", "end"),
     crossing && svg("circle", { cx: x(meets[0]), cy: y(meets[1]), r: 4, class: "ring proto" }),
-    crossing &&
-      beside(x(meets[0]), level - 9, `${count(meets[0])} do as well as ${count(kept)} random rows`, width - 14),
+    crossing && beside(x(meets[0]), level - 9, does, width - 14),
   ];
 }

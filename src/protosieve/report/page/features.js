@@ -49,16 +49,25 @@ function featureChart(item, i) {
   );
 }
 
-function paintRanges(width, { data, prototypes }) {
-  const [low, high] = extent([...data, ...prototypes].filter(isNumber));
+// The quantiles as people read them: numbers, or where the story shows them as something else, dates, as that.
+function written({ data, prototypes, shown }) {
+  return shown || { data: data.map((q) => number(q)), prototypes: prototypes.map((q) => number(q)) };
+}
+
+function paintRanges(width, item) {
+  const { data, prototypes } = item;
+  const texts = written(item);
+  const ends = [...data, ...prototypes].map((q, i) => [q, [...texts.data, ...texts.prototypes][i]]);
+  const known = ends.filter(([q]) => isNumber(q)).sort(([a], [b]) => a - b);
+  const [low, high] = extent(known.map(([q]) => q));
   const x = linear([low, high], [3, width - 3]);
   const row = (q, y, kind) => q.every(isNumber) && range(x, q, y, kind);
   const constant = data.every((q, i) => q === data[0] && prototypes[i] === q);
   const describe = () => [
     el("p", { class: "tip-title" }, "5, 25, 50, 75, 95 %"),
     pairs("tip", [
-      ["data", data.map((q) => number(q)).join(", ")],
-      ["prototypes", prototypes.map((q) => number(q)).join(", ")],
+      ["data", texts.data.join(", ")],
+      ["prototypes", texts.prototypes.join(", ")],
     ]),
   ];
   return canvas(
@@ -67,8 +76,11 @@ function paintRanges(width, { data, prototypes }) {
     row(data, 13, "data"),
     row(prototypes, 33, "proto"),
     constant
-      ? text(width / 2, 62, number(data[0]), "tick", "middle")
-      : [text(1, 62, number(low), "tick"), text(width - 1, 62, number(high), "tick", "end")],
+      ? text(width / 2, 62, texts.data[0], "tick", "middle")
+      : known.length > 0 && [
+          text(1, 62, known[0][1], "tick"),
+          text(width - 1, 62, known.at(-1)[1], "tick", "end"),
+        ],
     hoverable(width, 66, describe),
   );
 }
@@ -101,11 +113,11 @@ function paintCategories(width, { values }) {
 }
 
 function featuresTable(items) {
-  const five = (q) => q.map((v) => number(v)).join(", ");
+  const five = (item, of) => written(item)[of].join(", ");
   const shares = (values, key) => words(values.map((v) => `${clip(v.value, 40)} ${percent(v[key])}`).join(", "));
   const row = (item) =>
     item.kind === "number"
-      ? [words(item.name), percent(item.distance), five(item.data), five(item.prototypes)]
+      ? [words(item.name), percent(item.distance), five(item, "data"), five(item, "prototypes")]
       : [words(item.name), percent(item.distance), shares(item.values, "data"), shares(item.values, "prototypes")];
   return table(
     "Features: quantiles at 5, 25, 50, 75 and 95 %, or shares of values",

@@ -3,13 +3,14 @@ const THIN = "\u202f"; // a thin space that does not break
 const NONE = "\u2013";
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 12 }); // to make one takes longer than to use it
 
 function isNumber(x) {
   return typeof x === "number" && Number.isFinite(x);
 }
 
 function count(n) {
-  return isNumber(n) ? minus(Math.round(n).toLocaleString("en-GB")) : NONE;
+  return isNumber(n) ? minus(grouped.format(Math.round(n))) : NONE;
 }
 
 function plural(n, one, many = one + "s") {
@@ -22,7 +23,7 @@ function number(x, digits = 3) {
   const size = Math.abs(x);
   if (size !== 0 && (size < 1e-4 || size >= 1e9)) return power(x, Math.min(digits, 2));
   const rounded = size >= 10 ** digits ? Math.round(x) : Number(x.toPrecision(digits));
-  return minus(rounded.toLocaleString("en-GB", { maximumFractionDigits: 12 }));
+  return minus(grouped.format(rounded));
 }
 
 // The same, zeros kept: for numbers that are compared from card to card.
@@ -44,12 +45,6 @@ function percent(share) {
   const p = 100 * share;
   if (p > 99 && p < 100) return `${nearly(p)}${THIN}%`;
   return `${number(p >= 10 ? Math.round(p) : p, 2)}${THIN}%`;
-}
-
-// The headline's per cent: one digit after the point at least.
-function carried(share) {
-  const p = 100 * share;
-  return p > 99 && p < 100 ? nearly(p) : minus(p.toFixed(1));
 }
 
 // Rounded, but never up to 100: something is left.

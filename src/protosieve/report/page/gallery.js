@@ -76,6 +76,7 @@ function tellShown(found, first, shown) {
       ? `Showing ${shown < found ? which : "all " + which}`
       : `Showing ${which} found among ${count(all)}`;
   byId("shown").textContent = found ? words : "No card passes. Ask for less.";
+  byId("filtered").textContent = found === all ? "" : `Filtered: ${count(found)} of ${plural(all, "prototype")}`;
   byId("least-value").textContent = view.least ? number((view.least / 100) * gallery.heaviest) : "any";
   byId("clear").hidden = found === all;
 }

@@ -1,5 +1,6 @@
 // The page's first words: what it is, what it is worth against random rows, and what was summarised.
 function summaryPart(story) {
+  if (isBlank(story)) return waitingPart(story);
   return [
     el("h1", { id: "title" }, story.title),
     el("div", { class: "hero" }, headline(story.quality), against(story.quality)),
@@ -7,25 +8,47 @@ function summaryPart(story) {
   ];
 }
 
-function headline({ own, curve, sentences }) {
-  const left = own ?? curve?.own;
+// A run that has chosen nothing yet.
+function isBlank({ cards, summary }) {
+  return !cards.length && !summary.length;
+}
+
+function waitingPart({ title }) {
+  return [
+    el("h1", { id: "title" }, title),
+    el(
+      "div",
+      { class: "waiting" },
+      el("div", { class: "sieve", "aria-hidden": "true" }, Array.from({ length: 15 }, () => el("i", {}))),
+      el("p", { class: "first" }, "Nothing is chosen yet."),
+      el("p", { class: "second" }, "The prototypes, how good they are and what they cover come here as rows go by."),
+    ),
+  ];
+}
+
+function headline({ carried, sentences }) {
   const [first, ...others] = sentences;
   const rest = others.map((sentence) => el("p", { class: "second" }, sentence));
-  if (!isNumber(left)) return el("div", { class: "headline" }, first && el("p", { class: "first" }, first), rest);
   return el(
     "div",
     { class: "headline" },
-    el("p", { class: "huge", "aria-hidden": "true" }, carried(1 - left), el("span", {}, "%")),
-    el("p", { class: "first" }, first),
+    carried && huge(carried.replace(/\s*%$/, "")),
+    first && el("p", { class: "first" }, first),
     rest,
   );
 }
 
+// The per cent of the sentence below it, in type as large as its digits leave room for.
+function huge(digits) {
+  const box = el("p", { class: "huge", "aria-hidden": "true" }, minus(digits), el("span", {}, "%"));
+  box.style.setProperty("--letters", digits.length);
+  return box;
+}
+
 // What is left, ours beside random rows': two bars from zero.
-function against({ own, random, curve }) {
-  const [left, theirs] = [own ?? curve?.own, random ?? curve?.random];
-  if (!isNumber(left) || !isNumber(theirs) || !(theirs > 0)) return null;
-  const most = Math.max(left, theirs);
+function against({ own, random }) {
+  if (own === null || random === null || !(random > 0)) return null;
+  const most = Math.max(own, random);
   const line = (name, value, kind) =>
     el(
       "div",
@@ -38,8 +61,8 @@ function against({ own, random, curve }) {
     "div",
     { class: "against" },
     el("p", { class: "small" }, "What is left unsaid"),
-    line("These prototypes", left, "proto"),
-    line("As many random rows", theirs, "data"),
+    line("These prototypes", own, "proto"),
+    line("As many random rows", random, "data"),
   );
 }
 

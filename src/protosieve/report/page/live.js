@@ -50,11 +50,12 @@ function tellState(state, live) {
   bar.hidden = over || !isNumber(state.share);
   if (!bar.hidden) bar.value = state.share;
   if (state && state.stopped) return tell(`Stopped: ${state.stopped}`, "over");
-  if (over) return tell(live ? "The run is over. This is its result." : "", "over");
+  if (over) return tell(live ? `The run is over. ${(state && state.note) || "This is its result."}` : "", "over");
   return tell(running(state), "running");
 }
 
 function running({ pass, phase, phases, rows, share, note }) {
+  if (pass === null) return note || "Waiting";
   const step = phases > 1 ? ` (${count(phase)} of ${count(phases)})` : "";
   const parts = [
     `Running: ${pass}${step}`,

@@ -1,6 +1,6 @@
 // What stands in each section; null where the story has nothing to say there.
 const SECTIONS = {
-  summary: ["Summary", (story) => [story.title, story.summary, story.quality], (story) => summaryPart(story)],
+  summary: ["Summary", (story) => [story.title, story.summary, story.quality, isBlank(story)], summaryPart],
   quality: ["Quality", (story) => story.quality, qualityPart],
   prototypes: ["Prototypes", (story) => [story.cards, story.map && story.map.labels], null],
   map: ["Map", (story) => story.map && [story.map, story.cards.map((card) => card.at)], mapPart],
@@ -89,7 +89,10 @@ function renderSection(name, story) {
   const [, needs, make] = SECTIONS[name];
   const section = byId(name);
   const tints = colours(story);
-  if (name === "prototypes") return fillGallery(story.cards, tints);
+  if (name === "prototypes") {
+    section.hidden = !story.cards.length;
+    return fillGallery(story.cards, tints);
+  }
   const content = needs(story) ? make(story, tints) : null;
   return content ? mount(section, content) : blank(section);
 }
@@ -97,13 +100,4 @@ function renderSection(name, story) {
 function blank(section) {
   section.hidden = true;
   section.replaceChildren();
-}
-
-function showNav() {
-  const link = (name) => el("a", { href: `#${name}`, id: `to-${name}` }, SECTIONS[name][0]);
-  byId("nav").replaceChildren(
-    ...Object.keys(SECTIONS)
-      .filter((name) => !byId(name).hidden)
-      .map(link),
-  );
 }

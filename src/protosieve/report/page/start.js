@@ -12,9 +12,9 @@ function show(story) {
     }
     showNav();
   });
-  tellState(story.state, document.documentElement.dataset.mode === "live");
-  byId("foot").textContent =
-    `Made by protosieve ${story.version}. This file is whole: it loads nothing and sends nothing.`;
+  tellState(story.state, LIVE);
+  const whole = LIVE ? "" : " This file is whole: it loads nothing and sends nothing.";
+  byId("foot").textContent = `Made by protosieve ${story.version}.${whole}`;
 }
 
 function showAddressed() {
@@ -28,6 +28,7 @@ function start() {
   startTooltip();
   startPrint();
   startGallery(byId("prototypes"));
+  startNav();
   show(story);
   showAddressed();
   addEventListener("hashchange", showAddressed);

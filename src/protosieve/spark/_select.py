@@ -1,0 +1,136 @@
+"""`select`: from a DataFrame to prototypes."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from protosieve._prototypes import Prototypes
+from protosieve.errors import ParameterError
+from protosieve.io import check_output, write_table
+from protosieve.kernels import Kernel
+from protosieve.pipeline._options import Options, kernel_of, several, shape_text
+from protosieve.pipeline._watch import Onlookers, report_place
+from protosieve.spark._frame import Frame
+from protosieve.spark._passes import Passes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["select"]
+
+
+def select(
+    df: "DataFrame",
+    n_prototypes: int | str,
+    *,
+    target: "DataFrame | None" = None,
+    method: str = "swap",
+    features: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    id: str | Sequence[str] | None = None,
+    label: str | None = None,
+    embedding: str | None = None,
+    categorical: str | Sequence[str] | None = None,
+    scale: str = "standard",
+    max_categories: int = 32,
+    kernel: str | Kernel | Callable[..., Any] = "gaussian",
+    width: float | str | None = None,
+    sample: int = 16384,
+    exact_weights: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    random_state: int | None = 0,
+    bad_rows: str = "error",
+    image_shape: str | Sequence[int] | None = None,
+    image: str | None = None,
+    text: str | None = None,
+    coordinates: Sequence[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+) -> Prototypes:
+    """The rows of a Spark DataFrame that represent it best, each with a weight.
+
+    Two passes over the DataFrame, where its partitions are: the first counts its rows, learns how columns become
+    numbers and draws a sample; the second keeps the best rows of every partition, with all their columns, and the
+    driver chooses among these. The answer follows from the partitions and the seed alone; it is that of
+    `protosieve.distributed` on the same partitions, bit for bit.
+
+    The DataFrame is computed anew by every pass, and must give the same rows in the same partitions and order, else it
+    is an error. Rows of files do. After a join, a ``repartition`` or a random column cache it, or write it to Parquet.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Of Spark or Spark Connect, 4.0 or later. protosieve must be installed where its partitions are worked on.
+    n_prototypes : int or str
+        Rows to keep at most; ``"1%"`` for a share of all.
+    target : DataFrame, optional
+        With the same columns: rows whose distribution is to be matched; by default those of ``df``.
+    embedding : column, optional
+        A column of ``array<float>`` or ``array<double>``, taken as it is; unless ``features`` says more it is the only
+        feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
+    output, report : path, optional
+        Where to write the prototypes, and a page about them: files of the driver's.
+    method, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, exact_weights, \
+random_state, bad_rows, image_shape, image, text, coordinates
+        As for `protosieve.select`. ``exact_weights`` adds a pass. A kernel of your own must be a function that can be
+        pickled.
+
+    Returns
+    -------
+    Prototypes
+        As of `protosieve.select`: ``table`` has all columns of the chosen rows. In place of a file there is a
+        partition, such as ``"partition 3"``, and rows are numbered in the order of the partitions.
+
+    Notes
+    -----
+    Each pass costs what it costs to read the rows and, the second, O(rows (points + m) d) in all. A task holds a few
+    batches and the selector's own; the driver holds what all partitions offer: some 4 ``sample`` rows after the
+    first pass, ``n_prototypes`` rows of every partition and some 9,000 more after the second.
+    """
+    lists = {
+        "features": features, "exclude": exclude, "id": id, "categorical": categorical, "coordinates": coordinates,
+    }  # fmt: skip
+    options = Options(
+        inputs=["DataFrame"],
+        n_prototypes=n_prototypes,
+        kernel=kernel_of(kernel, width),
+        target=None if target is None else ["DataFrame"],
+        **several(lists),
+        method=method,
+        label=label,
+        embedding=embedding,
+        scale=scale,
+        max_categories=max_categories,
+        sample=sample,
+        exact_weights=exact_weights,
+        random_state=random_state,
+        bad_rows=bad_rows,
+        image_shape=shape_text(image_shape),
+        image=image,
+        text=text,
+    )
+    if output is not None:
+        check_output(os.fspath(output))
+    page = report_place(report, False, output)
+    _check_there()
+    passes = Passes(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
+    result = passes.result()
+    result = replace(result, provenance={**(result.provenance or {}), "command": None})  # no command line has done it
+    if output is not None:
+        write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+    Onlookers(passes.run, [], page, None).finish(result)
+    return result
+
+
+_OTHER = "target partition"
+
+
+def _check_there() -> None:
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as error:
+        raise ParameterError(
+            "protosieve.spark needs pyspark, which this Python does not have: pip install 'protosieve[spark]'"
+        ) from error
+    if not hasattr(DataFrame, "toArrow"):
+        raise ParameterError("protosieve.spark needs pyspark 4.0 or later, for DataFrame.toArrow; this is an older one")

@@ -1,0 +1,154 @@
+"""What is done where the rows are: a function of a partition's Arrow batches, which knows of Spark its number alone."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from protosieve import _state
+from protosieve._blas import one_thread
+from protosieve._typing import Array
+from protosieve.distributed import (
+    Candidates,
+    Outline,
+    Partition,
+    Plan,
+    Summary,
+    select_partition,
+    summarise,
+    weigh_partition,
+)
+from protosieve.errors import InputError
+from protosieve.io import BatchSource, Stretch
+from protosieve.pipeline._run import Weighing
+from protosieve.spark._digest import Digest
+
+__all__ = [
+    "CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "Work", "changed", "failed", "sent", "title_of",
+]  # fmt: skip
+
+Work: TypeAlias = Callable[[Partition], object]
+
+CELLS = pa.schema(
+    {"partition": pa.int64(), "piece": pa.int32(), "error": pa.string(), "digest": pa.binary(), "state": pa.binary()}
+)
+SPARK_CELLS = "partition bigint, piece int, error string, digest binary, state binary"
+_PIECE = 1 << 22  # bytes of a state in one row: a row that is larger than Spark Connect's messages would be refused
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Pass A."""
+
+    outline: Outline
+
+    def __call__(self, partition: Partition) -> Summary:
+        return summarise(partition, self.outline).storable()
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Pass B."""
+
+    plan: Plan
+
+    def __call__(self, partition: Partition) -> Candidates:
+        return select_partition(partition, self.plan)
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Pass C."""
+
+    plan: Plan
+    prototypes: Array
+
+    def __call__(self, partition: Partition) -> Weighing:
+        return weigh_partition(partition, self.plan, self.prototypes)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A pass over one partition: its batches in, a storable value out, as bytes in a row or several of `CELLS`.
+
+    ``known`` are the digests of an earlier pass, whose rows must come again. What is wrong with rows is returned as
+    well: raised here it would reach the user as the stack of some worker.
+    """
+
+    work: Work
+    schema: pa.Schema  # of the batches, whatever Spark calls their columns
+    features: list[str]  # to tell rows by
+    title: str  # of the partitions
+    known: Mapping[int, bytes] | None = None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What `mapInArrow` calls."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None, "not inside a task of Spark"
+        return self.on(context.partitionId(), batches)
+
+    def on(self, number: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same for the partition of this number."""
+        digest = Digest(self.features)
+        try:
+            with one_thread():
+                value = self._worked(number, digest.watch(map(self._named, batches)))
+            self._check(number, digest.result())
+        except InputError as error:
+            yield failed(number, error)
+            return
+        yield from sent(number, digest.result(), value)
+
+    def _worked(self, number: int, batches: Iterator[pa.RecordBatch]) -> object:
+        source = BatchSource(title_of(self.title, number), self.schema, batches)
+        if self.known is not None and number not in self.known:
+            raise changed(source.name, "there was no such partition before")
+        try:
+            return self.work(Partition(number, number, [Stretch(source)], None))
+        except InputError as error:
+            if self.known is None:
+                raise
+            raise changed(source.name, str(error)) from error  # all rows were fine before
+
+    def _check(self, number: int, digest: bytes) -> None:
+        if self.known is not None and digest != self.known[number]:
+            raise changed(title_of(self.title, number), "as many, but others or in another order")
+
+    def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(batch.columns, names=self.schema.names)
+
+
+def title_of(title: str, number: int) -> str:
+    """What a partition is called.
+
+    >>> title_of("partition", 3)
+    'partition 3'
+    """
+    return f"{title} {number}"
+
+
+def changed(name: str, how: str) -> InputError:
+    """What to say of rows that are not the same when they are read again."""
+    return InputError(
+        f"{name}: gave other rows when it was read again ({how}); its rows must be the same, in the same order, every "
+        "time: cache the DataFrame first, or write it to Parquet and read that"
+    )
+
+
+def sent(number: int, digest: bytes, value: object) -> Iterator[pa.RecordBatch]:
+    """A value as rows of `CELLS`."""
+    state = _state.dumps(value)
+    for piece, start in enumerate(range(0, len(state), _PIECE)):
+        yield _row(number, piece, None, digest, state[start : start + _PIECE])
+
+
+def failed(number: int, error: InputError) -> pa.RecordBatch:
+    """An error in its place."""
+    return _row(number, 0, str(error), None, None)
+
+
+def _row(*cells: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([dict(zip(CELLS.names, cells, strict=True))], CELLS)
