@@ -3,8 +3,10 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future, wait
 from dataclasses import dataclass
+from operator import itemgetter
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -75,6 +77,7 @@ class Flight:
     ) -> None:
         self._executor, self._window, self._stop, self._work, self._arrived = executor, window, stop, work, arrived
         self._flying: deque[_Flying] = deque()
+        self._came: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def __enter__(self) -> "Flight":
         return self
@@ -91,8 +94,7 @@ class Flight:
     def each(self, tasks: Iterable[Task]) -> Iterator[Any]:
         """The results of tasks that do not wait for each other."""
         left = iter(tasks)
-        for _, result in self.fly(lambda: next(left, None)):
-            yield result
+        return map(itemgetter(1), self.fly(lambda: next(left, None)))
 
     def fly(self, more: Callable[[], Task | None]) -> Iterator[tuple[Task, Any]]:
         """Tasks as ``more`` gives them, with their results, in that order; it ends when there are no more.
@@ -105,8 +107,7 @@ class Flight:
             if not self._flying:
                 return
             self._wait_for_first()
-            first = self._flying.popleft()
-            yield first.task, _result(first)
+            yield _outcome(self._flying.popleft())  # not held here while the next is waited for
 
     def _fill(self, more: Callable[[], Task | None]) -> None:
         while len(self._flying) < self._window and not any(one.failed for one in self._flying):
@@ -116,23 +117,24 @@ class Flight:
             self._flying.append(self._begun(task))
 
     def _begun(self, task: Task) -> _Flying:
+        future: Future[Any] = Future()
         kept = None if self._work is None or task.level else self._work.found(task.stage, task.number)
         if kept is not None:
             self._arrived(task, kept)
-            future: Future[Any] = Future()
             future.set_result(kept)
             return _Flying(task, future, is_noted=True)
         with self._stop.at_once():
-            return _Flying(task, self._executor.submit(task.function, *task.arguments))
+            future = self._executor.submit(task.function, *task.arguments)
+        # of one that is cancelled, `concurrent.futures.wait` may not hear
+        future.add_done_callback(self._came.put)
+        return _Flying(task, future)
 
     def _wait_for_first(self) -> None:
         """Until the first has come; what comes meanwhile is noted, and kept, as it does."""
         while not self._flying[0].is_noted:
             with self._stop.at_once():
-                wait([one.future for one in self._flying if not one.is_noted], return_when=FIRST_COMPLETED)
-            for one in self._flying:
-                if not one.is_noted and one.future.done():
-                    self._note(one)
+                future = self._came.get()
+            self._note(next(one for one in self._flying if one.future is future))
 
     def _note(self, one: _Flying) -> None:
         one.is_noted = True
@@ -144,9 +146,9 @@ class Flight:
         self._arrived(one.task, result)
 
 
-def _result(one: _Flying) -> Any:
+def _outcome(one: _Flying) -> tuple[Task, Any]:
     try:
-        return one.future.result()
+        return one.task, one.future.result()
     except CancelledError as error:
         raise ProtosieveError(
             f"partition {one.task.number} of the pass to {one.task.stage} was cancelled by the executor; is it still "
