@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 def _waits_for_input() -> bool:
     """Whether a thread may have been left behind, of ours or of Arrow's, that reads what may never come."""
     places = sys.modules.get("protosieve.io._places")  # importing it here could take a second
-    flows = places is not None and bool(places.Pipe.flowing)
+    flows = places is not None and places.Pipe.read
     return flows or any(thread.name == "protosieve ahead" for thread in threading.enumerate())
 
 

@@ -222,8 +222,6 @@ class _Replayed(io.RawIOBase):
         seen = self._pipe.seen
         if self._at == len(seen):
             fresh = self._pipe.source.file.read1(len(buffer))  # type: ignore[attr-defined]  # both kinds have it
-            if not fresh:
-                Pipe.flowing.discard(self._pipe)
             if not self._keep:
                 buffer[: len(fresh)] = fresh
                 return len(fresh)
@@ -238,10 +236,10 @@ class _Replayed(io.RawIOBase):
 class Pipe(Place):
     """Bytes that flow by once, such as standard input; gzip is unpacked on the way.
 
-    Those in ``flowing`` have not come to their end: a thread, of ours or of Arrow's, may be waiting for more.
+    Where one was ``read``, a thread, of ours or of Arrow's, may be at it still when a run ends before the pipe does.
     """
 
-    flowing: ClassVar[set["Pipe"]] = set()
+    read: ClassVar[bool] = False
 
     def __init__(self, name: str, begin: Callable[[], BinaryIO], own: bool):
         self.name = name
@@ -262,7 +260,7 @@ class Pipe(Place):
         if self._spent:
             raise InputError(f"{self.name} can be read only once; save its rows to a file and give that file")
         self._spent = True
-        Pipe.flowing.add(self)
+        Pipe.read = True
         return self._stream(keep=False)
 
     def peek(self) -> Opened:
