@@ -5,6 +5,8 @@ import signal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
@@ -104,3 +106,12 @@ def visit(browser):
     yield one
     for each in visits:
         each.context.close()
+
+
+@pytest.fixture
+def rows_file(tmp_path):
+    """60,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
+    rng = np.random.default_rng(0)
+    kinds = np.array(list("abcd"))[rng.integers(4, size=60_000)]
+    pq.write_table(pa.table({"x": rng.normal(size=60_000), "kind": kinds}), tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"

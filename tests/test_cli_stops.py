@@ -3,9 +3,6 @@
 import os
 import signal
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from protosieve import select
@@ -13,15 +10,7 @@ from protosieve.pipeline import Stopped
 from protosieve.pipeline._run import Run, Surveying
 
 
-@pytest.fixture
-def path(tmp_path):
-    rng = np.random.default_rng(0)
-    table = pa.table({"x": rng.normal(size=60_000), "kind": np.array(list("abcd"))[rng.integers(4, size=60_000)]})
-    pq.write_table(table, tmp_path / "rows.parquet")
-    return tmp_path / "rows.parquet"
-
-
-def stopped_in(monkeypatch, where, method, times, path):
+def stopped_in(monkeypatch, where, method, times, rows_file):
     """A run which is interrupted so often while it is at its second block."""
     calls, original = [], getattr(where, method)
 
@@ -35,14 +24,14 @@ def stopped_in(monkeypatch, where, method, times, path):
     with monkeypatch.context() as patched:
         patched.setattr(where, method, interrupted)
         with pytest.raises(Stopped) as stopped:
-            select(path, 8, checkpoint=path.with_suffix(".run"), every=1)
+            select(rows_file, 8, checkpoint=rows_file.with_suffix(".run"), every=1)
     return str(stopped.value)
 
 
 @pytest.mark.parametrize(("where", "method"), [(Run, "feed"), (Surveying, "take")])
 @pytest.mark.parametrize("times", [1, 2])
-def test_what_is_half_done_is_not_stored(monkeypatch, path, where, method, times):
-    story = stopped_in(monkeypatch, where, method, times, path)
+def test_what_is_half_done_is_not_stored(monkeypatch, rows_file, where, method, times):
+    story = stopped_in(monkeypatch, where, method, times, rows_file)
     phase = 2 if where is Run else 1
     if times == 1:
         assert f"stopped at row 32,768 of pass {phase} of 2; stored in" in story
@@ -51,5 +40,5 @@ def test_what_is_half_done_is_not_stored(monkeypatch, path, where, method, times
             f"stopped at row 16,384 of pass {phase} of 2. The checkpoint of row 16,384 of pass {phase} is intact"
             in story
         )
-    resumed = select(path, 8, checkpoint=path.with_suffix(".run"), resume=True)
-    assert resumed.table.equals(select(path, 8).table)
+    resumed = select(rows_file, 8, checkpoint=rows_file.with_suffix(".run"), resume=True)
+    assert resumed.table.equals(select(rows_file, 8).table)

@@ -13,8 +13,6 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import protosieve
@@ -23,14 +21,6 @@ from protosieve.pipeline import _watch
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._watch import Onlookers, report_place
 from protosieve.report._live import Live
-
-
-@pytest.fixture
-def path(tmp_path):
-    rng = np.random.default_rng(0)
-    table = pa.table({"x": rng.normal(size=60_000), "kind": np.array(list("abcd"))[rng.integers(4, size=60_000)]})
-    pq.write_table(table, tmp_path / "rows.parquet")
-    return tmp_path / "rows.parquet"
 
 
 def _story(page):
@@ -174,11 +164,11 @@ def test_a_stream_that_is_stopped_before_there_is_anything_to_show_leaves_nothin
     assert not (tmp_path / "prototypes.html").exists()
 
 
-def test_a_run_that_is_watched_comes_to_the_same(path, tmp_path, monkeypatch, capfd):
+def test_a_run_that_is_watched_comes_to_the_same(rows_file, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(_watch, "_PAUSE", 0.0)
     monkeypatch.setattr(_watch, "_REST", 0)  # a look after every block
-    plain = protosieve.select(path, 8, output=tmp_path / "plain.parquet")
-    seen = protosieve.select(path, 8, output=tmp_path / "seen.parquet", watch=True, report=tmp_path / "page.html")
+    plain = protosieve.select(rows_file, 8, output=tmp_path / "plain.parquet")
+    seen = protosieve.select(rows_file, 8, output=tmp_path / "seen.parquet", watch=True, report=tmp_path / "page.html")
     assert seen.table.equals(plain.table)
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
     assert capfd.readouterr().err.startswith("Watch it at http://127.0.0.1:")
@@ -194,17 +184,17 @@ def _published(monkeypatch):
     return shown
 
 
-def test_while_members_are_weighed_they_stay_on_the_page(path, tmp_path, monkeypatch):
+def test_while_members_are_weighed_they_stay_on_the_page(rows_file, tmp_path, monkeypatch):
     shown = _published(monkeypatch)
-    protosieve.select(path, 8, exact_weights=True, watch=True, report=tmp_path / "page.html")
+    protosieve.select(rows_file, 8, exact_weights=True, watch=True, report=tmp_path / "page.html")
     weighing = [story for story in shown if story["state"]["pass"] == "weigh"]
     assert weighing
     assert all(len(story["cards"]) == 8 for story in weighing)
     assert [story["state"]["done"] for story in shown] == [False] * (len(shown) - 1) + [True]
 
 
-def test_a_look_that_fails_does_not_cost_the_run(path, tmp_path, monkeypatch):
-    plain = protosieve.select(path, 8)
+def test_a_look_that_fails_does_not_cost_the_run(rows_file, tmp_path, monkeypatch):
+    plain = protosieve.select(rows_file, 8)
     _published(monkeypatch)
     told, calls = _watch._told, []
 
@@ -216,7 +206,7 @@ def test_a_look_that_fails_does_not_cost_the_run(path, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_watch, "_told", failing)
     with pytest.warns(ProtosieveWarning, match="a look at the run failed, and it goes on: ZeroDivisionError: no such"):
-        seen = protosieve.select(path, 8, watch=True, report=tmp_path / "page.html")
+        seen = protosieve.select(rows_file, 8, watch=True, report=tmp_path / "page.html")
     assert seen.table.equals(plain.table)
 
 
@@ -238,9 +228,9 @@ def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):
     assert len(looked) >= 3
 
 
-def test_a_report_is_of_the_run(path, tmp_path):
+def test_a_report_is_of_the_run(rows_file, tmp_path):
     page = tmp_path / "page.html"
-    result = protosieve.select(path, 8, label="kind", report=page)
+    result = protosieve.select(rows_file, 8, label="kind", report=page)
     story = _story(page)
     assert [card["row"] for card in story["cards"]] == result.indices.tolist()
     assert {card["label"] for card in story["cards"]} <= set("abcd")
@@ -250,9 +240,9 @@ def test_a_report_is_of_the_run(path, tmp_path):
     assert _story(again) == story
 
 
-def test_without_report_and_watch_no_page_is_made(path, tmp_path, monkeypatch):
+def test_without_report_and_watch_no_page_is_made(rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    protosieve.select(path, 3)
+    protosieve.select(rows_file, 3)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet"]
 
 
@@ -276,17 +266,17 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
         ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_before_rows_are_read(path, tmp_path, monkeypatch, options, error, words):
+def test_what_cannot_be_shown_is_refused_before_rows_are_read(rows_file, tmp_path, monkeypatch, options, error, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("protosieve.pipeline._job.Job.drive", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(error, match=words):
-        protosieve.select(path, 3, **options)
+        protosieve.select(rows_file, 3, **options)
 
 
-def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(path, monkeypatch):
+def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(rows_file, monkeypatch):
     monkeypatch.setattr(Run, "feed", lambda *_: pytest.fail("rows were judged"))
     with pytest.raises(ParameterError, match="image_shape='28x28' has 784 pixels, and a row has 2 numbers"):
-        protosieve.select(path, 3, image_shape=(28, 28))
+        protosieve.select(rows_file, 3, image_shape=(28, 28))
 
 
 def test_rows_before_a_silence_are_seen(watched):
@@ -299,16 +289,16 @@ def test_rows_before_a_silence_are_seen(watched):
     run.until(lambda story: story["state"]["rows"] == 23_000 // 512 * 512)
 
 
-def test_a_report_that_cannot_be_written_keeps_the_checkpoint(path, tmp_path, monkeypatch):
+def test_a_report_that_cannot_be_written_keeps_the_checkpoint(rows_file, tmp_path, monkeypatch):
     def full(place, page):
         raise OutputError("disk full")
 
     monkeypatch.setattr(_watch, "save_page", full)
     places = {"checkpoint": tmp_path / "run.npz", "output": tmp_path / "out.csv", "report": tmp_path / "page.html"}
     with pytest.raises(OutputError, match="disk full"):
-        protosieve.select(path, 3, **places)
+        protosieve.select(rows_file, 3, **places)
     assert (tmp_path / "out.csv").exists()
     monkeypatch.undo()
-    protosieve.select(path, 3, resume=True, **places)
+    protosieve.select(rows_file, 3, resume=True, **places)
     assert (tmp_path / "page.html").exists()
     assert not (tmp_path / "run.npz").exists()

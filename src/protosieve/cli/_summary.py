@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from protosieve._cells import arrow_values
-from protosieve._prototypes import Prototypes
+from protosieve._prototypes import OURS, Prototypes
 from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded
 from protosieve.cli._table import Column, draw
 from protosieve.report._text import shown
@@ -20,7 +20,6 @@ _TOP = 10
 _LABELS = 8  # values of a label that are told of one by one
 _THEIRS = 6  # columns of the user's, besides ids and label
 _LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are told apart by all
-_OURS = ("row", "file", "weight", "share")
 
 
 def summarise(result: Prototypes, output: str | None, console: "Console") -> None:
@@ -60,7 +59,7 @@ def _columns(result: Prototypes) -> list[Column]:
     top = result.table.slice(0, _TOP)
     parameters = (result.provenance or {})["parameters"]
     named = len(parameters["id"]) + (parameters["label"] is not None)
-    names = top.column_names[: len(_OURS) + named + _THEIRS]
+    names = top.column_names[: len(OURS) + named + _THEIRS]
     return [_column(name, arrow_values(top.column(i))) for i, name in enumerate(names)]
 
 
@@ -105,7 +104,7 @@ def _spread(result: Prototypes) -> list[str]:
     if label is None:
         return []
     named = list(dict.fromkeys([*run["parameters"]["id"], label]))
-    place = len(_OURS) + named.index(label)  # a label called like one of our columns has another name there
+    place = len(OURS) + named.index(label)  # a label called like one of our columns has another name there
     values = [_cell(value) or "none" for value in arrow_values(result.table.column(place))]
     counts = Counter(values)
     shares: defaultdict[str, float] = defaultdict(float)

@@ -25,7 +25,8 @@ def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:
     """
     if type(kernel) not in _KERNELS.values():
         return None
-    values = {field.name: getattr(kernel, field.name) for field in dataclasses.fields(kernel)}  # type: ignore[arg-type]
+    fields = dataclasses.fields(kernel)  # type: ignore[arg-type]  # all of `_KERNELS` are dataclasses, their base is not
+    values = {field.name: getattr(kernel, field.name) for field in fields}
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
     return {"name": type(kernel).__name__, **plain}
 

@@ -35,7 +35,7 @@ def draw_feature(item: Mapping[str, Any], ax: "Axes") -> None:
     """One of a report's ``coverage.features``: quantiles of a number or a date, shares of a category's values."""
     if item["kind"] == "category":
         _pairs(ax, item["values"], "prototypes", height=0.38)
-        ax.get_legend().remove()  # type: ignore[union-attr]
+        ax.get_legend().remove()  # type: ignore[union-attr]  # `_pairs` made one
     else:
         _quantiles(ax, item["data"], 1, DATA)
         _quantiles(ax, item["prototypes"], 0, PROTOTYPES)
