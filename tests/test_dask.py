@@ -1,17 +1,19 @@
 """Runs over partitions on Dask: the same answer with any number of workers, and with some that die."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from mortal import PLACES, Mortal
+from mortal import PLACES, Deadly, Mortal
 from oracles import select_in_turn
-from protosieve import InputError, ParameterError, select
+from protosieve import InputError, ParameterError, ProtosieveError, select
 from protosieve.distributed import LocalWorkers, begin, drive
 from protosieve.distributed._dask import at_address
 from protosieve.distributed._flight import window_of
@@ -19,6 +21,7 @@ from terminals import COMMAND, environment
 from test_driver import job_of, options, people, same
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # which it needs
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
@@ -78,6 +81,16 @@ def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_pa
     assert killed not in client_of(two).run(os.getpid).values()
 
 
+def test_a_partition_that_kills_every_worker_is_named(folder, tmp_path, monkeypatch):
+    module = import_module("protosieve.distributed._driver")
+    monkeypatch.setattr(module, "summarise", Deadly(module.summarise, 7))
+    with (
+        LocalWorkers(2) as executor,
+        pytest.raises(ProtosieveError, match=r"^partition 7 of the pass to survey was begun four times or so"),
+    ):
+        drive(job_of(folder), executor)
+
+
 def test_an_error_of_a_worker_names_file_and_row(tmp_path, two):
     table = people(3000).to_pandas()
     table.loc[510, "depth"] = np.inf
@@ -129,6 +142,41 @@ def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path
     assert not work.exists()
     expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 250))
     assert pq.read_table(out).equals(expected.table)
+
+
+STOPS = [(signal.SIGKILL, -9), (signal.SIGINT, 130)]
+
+
+@pytest.mark.parametrize(("number", "code"), STOPS)
+def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goes_on(folder, tmp_path, number, code):
+    out, work = tmp_path / "out.parquet", tmp_path / "work"
+    words = [folder, "-m", 20, "--id", "name", "--partition-rows", 250, "--workers", 2, "--work", work, "-o", out]
+    first = subprocess.Popen(
+        [*COMMAND, "select", *map(str, words)], stderr=subprocess.PIPE, text=True, env=environment(), process_group=0
+    )
+    wait_until(lambda: len(list(work.glob("select-*.npz"))) >= 2)
+    workers = [one for one in psutil.Process(first.pid).children() if one.name().startswith("python")]
+    assert len(workers) >= 2
+    os.kill(first.pid, number) if number == signal.SIGKILL else os.killpg(first.pid, number)  # as a terminal does
+    told = first.communicate(timeout=60)[1]
+    assert first.returncode == code
+    wait_until(lambda: not any(one.is_running() for one in workers))
+    assert number == signal.SIGKILL or "what was done is kept in" in told
+    assert not out.exists()
+    there = len(list(work.glob("s*-*.npz")))
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert f"{there} of 24 results of partitions are in {work} already\n" in done.stderr
+    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 250))
+    assert pq.read_table(out).equals(expected.table)
+    assert not work.exists()
+
+
+def wait_until(there):
+    end = time.monotonic() + 120
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_the_command_line_says_one_place_to_work_at(folder):

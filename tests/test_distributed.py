@@ -155,6 +155,8 @@ def test_the_sample_is_the_same_in_any_grouping_and_order(seed, most, homes, cha
     keys = key_of(2, np.arange(len(homes)))
     for key, home in zip(keys, homes, strict=True):
         parts[home].take(np.array([key]), np.array([[float(key % 1000)]]))
+        if chance.random() < 0.1:
+            parts[home].trim()
         parts[home]._check()
     chance.shuffle(parts)
     whole = parts.pop()
@@ -185,6 +187,7 @@ def test_partitions_of_known_size_return_few_rows_each(tmp_path):
     job = begin(options(tmp_path, sample=100), 500)
     summaries = [summarise(partition, job.outline()) for partition in job.inputs]
     assert max(len(one.drawn.bottom.numbers) for one in summaries) < 20
+    assert all(len(one.drawn.keys) == len(one.drawn.bottom.numbers) for one in summaries)
     whole = merge_summaries(summaries)
     assert len(whole.drawn.sample()[0]) == 100
     hashed = sorted(range(50_000), key=lambda i: oracles.splitmix64(job.outline().sample_seed, i))[:100]

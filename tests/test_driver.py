@@ -30,6 +30,7 @@ from protosieve import (
 )
 from protosieve.cli import main
 from protosieve.distributed import Serial, Work, begin, drive, estimate, fan_in, levels, select_partition, summarise
+from protosieve.distributed import _driver as driving
 from protosieve.distributed import _merge as merging
 from protosieve.distributed._flight import window_of
 from protosieve.io._parquet import ParquetSource
@@ -283,10 +284,10 @@ def test_results_that_were_taken_in_are_let_go(folder, monkeypatch):
 
 def test_every_result_is_told_of_and_kept(folder, tmp_path):
     ticks, job = [], job_of(folder)
-    with ThreadPoolExecutor(4) as pool:
-        drive(job, pool, work=Work(tmp_path / "work", job), watcher=ticks.append)
+    with ThreadPoolExecutor(4) as pool, Work(tmp_path / "work", job) as work:
+        drive(job, pool, work=work, watcher=ticks.append)
     assert len(ticks) == 3 * 13
-    assert len(list((tmp_path / "work").iterdir())) == 1 + 3 * 12
+    assert len(list((tmp_path / "work").iterdir())) == len(["run.npz", "run.lock"]) + 3 * 12
 
 
 # -- what goes wrong
@@ -356,18 +357,31 @@ def test_a_task_that_the_executor_drops_is_told_of(folder):
         drive(job_of(folder), Dropping())
 
 
+def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(driving, "summarise", mortal.Mortal(driving.summarise, tmp_path, 2))
+    with (
+        ProcessPoolExecutor(2, get_context("spawn")) as pool,
+        pytest.raises(ProtosieveError, match=r"of the pass to survey is lost, for a process of the executor died"),
+    ):
+        drive(job_of(folder), pool)
+
+
 def test_stopped_it_says_how_far_it_was_and_the_same_call_goes_on(folder, alone, tmp_path):
     def stop(tick):
         if (tick.label, tick.rows >= 1000) == ("select", True):
             signal.raise_signal(signal.SIGINT)
 
     job = job_of(folder)
-    with pytest.raises(Stopped, match=r"^stopped after 4 of 12 partitions of pass 2 of 3; what was done is kept"):
-        drive(job, Serial(), at_once=3, work=Work(tmp_path / "work", job), watcher=stop)
+    with (
+        pytest.raises(Stopped, match=r"^stopped after 4 of 12 partitions of pass 2 of 3; what was done is kept"),
+        Work(tmp_path / "work", job) as work,
+    ):
+        drive(job, Serial(), at_once=3, work=work, watcher=stop)
     with pytest.raises(Stopped, match="stopped after 4 of 12 partitions of pass 2 of 3; nothing was written"):
         drive(job_of(folder), Serial(), watcher=stop)
     counting, job = Counting(Serial()), job_of(folder)
-    assert same(drive(job, counting, at_once=3, work=Work(tmp_path / "work", job)), alone)
+    with Work(tmp_path / "work", job) as work:
+        assert same(drive(job, counting, at_once=3, work=work), alone)
     assert counting.given.count("summarise") == 0
     assert counting.given.count("select_partition") == 12 - 4
 
@@ -426,8 +440,8 @@ def kept(folder, tmp_path, **others):
             signal.raise_signal(signal.SIGINT)
 
     job = job_of(folder, **others)
-    with pytest.raises(Stopped):
-        drive(job, Serial(), work=Work(tmp_path / "work", job), watcher=stop)
+    with pytest.raises(Stopped), Work(tmp_path / "work", job) as work:
+        drive(job, Serial(), work=work, watcher=stop)
     return tmp_path / "work"
 
 
@@ -442,7 +456,8 @@ def test_a_seed_that_nobody_asked_for_is_kept(folder, tmp_path):
     job = job_of(folder, random_state=None)
     fresh = job.run.seed
     counting = Counting(Serial())
-    found = drive(job, counting, work=Work(work, job))
+    with Work(work, job) as again:
+        found = drive(job, counting, work=again)
     assert job.run.seed != fresh
     assert counting.given.count("summarise") == 0
     assert same(found, select_in_turn(job_of(folder, random_state=job.run.seed)))
@@ -483,8 +498,8 @@ def test_a_damaged_result_is_made_again_with_a_warning(folder, tmp_path):
     other = kept(folder, tmp_path / "other", sample=900)
     strange.write_bytes((other / strange.name).read_bytes())
     counting, job = Counting(Serial()), job_of(folder)
-    with pytest.warns(ProtosieveWarning) as told:
-        found = drive(job, counting, work=Work(work, job))
+    with pytest.warns(ProtosieveWarning) as told, Work(work, job) as again:
+        found = drive(job, counting, work=again)
     words = [str(one.message) for one in told]
     assert any("survey-000003.npz: not a protosieve state file, or a damaged one" in word for word in words)
     assert any("survey-000007.npz: is of another run; the partition is done again" in word for word in words)
@@ -505,6 +520,19 @@ def test_only_what_is_ours_is_removed(folder, tmp_path):
     (work / "mine.txt").unlink()
     Work(work, job).remove()
     assert work.exists()  # it was there before this run
+
+
+def test_one_run_at_a_time_works_in_a_folder(folder, tmp_path):
+    asked = {"id": "name", "exact_weights": True, "sample": 1000, "partition_rows": 250}
+    with Work(tmp_path / "work", job_of(folder)):
+        with pytest.raises(OutputError, match="work: another run is at work in it; wait for its end, or give another"):
+            select(folder, 20, **asked, work=tmp_path / "work")
+        other = "from protosieve.distributed._lock import hold; from pathlib import Path; import sys"
+        code = f"{other}; print(hold(Path(sys.argv[1])))"
+        command = [sys.executable, "-c", code, str(tmp_path / "work" / "run.lock")]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == "None\n"
+    select(folder, 20, **asked, work=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
 
 
 def test_a_folder_that_cannot_be_is_refused_at_once(folder, tmp_path):

@@ -213,15 +213,15 @@ def _over_partitions(
     progress: Watcher | None,
 ) -> Prototypes:
     check_apart({"output": output, "report": page}, None, job.sources)
-    kept = None if work is None else Work(work, job)
-    if not quiet:
-        _tell(job, kept)
-    with bar(quiet) if progress is None else nullcontext(progress) as watcher:
-        result = drive(job, executor, window=window, work=kept, watcher=watcher)
-    _write(result, output)
-    Onlookers(job.run, [file["name"] for file in job.run.files], page, None).finish(result)
-    if kept is not None:
-        kept.remove()
+    with nullcontext() if work is None else Work(work, job) as kept:
+        if not quiet:
+            _tell(job, kept)
+        with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+            result = drive(job, executor, window=window, work=kept, watcher=watcher)
+        _write(result, output)
+        Onlookers(job.run, [file["name"] for file in job.run.files], page, None).finish(result)
+        if kept is not None:
+            kept.remove()
     return result
 
 

@@ -66,6 +66,11 @@ class Drawn:
         held = held[np.argsort(self.keys[held])]
         return self.keys[held], self.rows[held]
 
+    def trim(self) -> None:
+        """Give back the room that was made for more; to be called when no more are expected soon."""
+        if self.rows is not None:
+            self.keys, self.rows = self.sample()
+
     def _places(self, count: int) -> NDArray[np.int64]:
         """Where so many newcomers go: to the places of rows that gave way, then to new ones."""
         free = np.flatnonzero(~np.isin(self.keys, self.bottom.numbers))

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from operator import itemgetter
 from queue import SimpleQueue
@@ -149,8 +149,21 @@ class Flight:
 def _outcome(one: _Flying) -> tuple[Task, Any]:
     try:
         return one.task, one.future.result()
-    except CancelledError as error:
+    except Exception as error:
+        loss = _loss(error)
+        if loss is None:
+            raise
         raise ProtosieveError(
-            f"partition {one.task.number} of the pass to {one.task.stage} was cancelled by the executor; is it still "
-            "running? A run with --work DIR can go on"
+            f"partition {one.task.number} of the pass to {one.task.stage} {loss}. A run with --work DIR can go on"
         ) from error
+
+
+def _loss(error: Exception) -> str | None:
+    """In words, what befell a task that nothing is known to be wrong with."""
+    if isinstance(error, CancelledError):
+        return "was cancelled by the executor; is it still running?"
+    if isinstance(error, BrokenExecutor):
+        return "is lost, for a process of the executor died, and it starts no others; --workers does"
+    if type(error).__name__ == "KilledWorker":  # Dask's, which may not be installed
+        return "was begun four times or so, and each time the worker died; --dry-run says how much memory they need"
+    return None

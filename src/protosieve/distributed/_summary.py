@@ -86,6 +86,7 @@ def summarise(partition: Partition, outline: Outline) -> Summary:
     for file, stretch in partition.files():
         summary.ends[file] = _read(summary, file, stretch, outline)
     summary.counts[partition.number] = summary.survey.rows
+    summary.drawn.trim()  # it is sent, and stored
     return summary
 
 

@@ -2,15 +2,18 @@
 
 import os
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from protosieve import _state
 from protosieve._state import storable
+from protosieve.distributed._lock import hold
 from protosieve.distributed._outline import Job
 from protosieve.distributed._partitions import Partition
 from protosieve.distributed._summary import Summary
@@ -20,7 +23,7 @@ from protosieve.pipeline._options import Options
 
 __all__ = ["Work"]
 
-_HEAD = "run.npz"
+_HEAD, _LOCK = "run.npz", "run.lock"
 _STAGES = ("survey", "target", "select", "weigh")
 
 
@@ -80,16 +83,29 @@ class Work:
     """The folder of a run: ``run.npz`` says which it is, other files hold a result each, written whole or not at all.
 
     Opened for a job that has begun before, it brings back that job's seed, and ``there`` counts the results it holds.
-    Another job's folder is a `StateFileError` that names the first difference. Nothing in it is ever unpickled.
+    Another job's folder is a `StateFileError` that names the first difference. Nothing in it is ever unpickled. It is
+    ours, and nobody else's, until the ``with`` is left or it is removed.
     """
 
     def __init__(self, folder: str | os.PathLike[str], job: Job) -> None:
         self.folder = Path(folder)
-        begun = self._begin(Head.of(job))
+        made = self._make()
+        self._release = self._held()
+        try:
+            begun = self._begin(Head.of(job), made)
+        except BaseException:
+            self._release()
+            raise
         job.run.seed = begun.head.seed
         self._run, self._made = _state.digest(begun.head), begun.made
         self.there = sum(1 for _ in self._results())
         self._in_all = _stages(job)
+
+    def __enter__(self) -> "Work":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._release()
 
     def found(self, stage: str, partition: int) -> Any | None:
         """The result of a partition, if it is there and whole."""
@@ -125,25 +141,43 @@ class Work:
     def remove(self) -> None:
         """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
         try:
-            for path in [*self._results(), *self._unfinished(), self.folder / _HEAD]:
+            for path in [*self._results(), *self._unfinished(), self.folder / _HEAD, self.folder / _LOCK]:
                 path.unlink(missing_ok=True)
+            self._release()
             if self._made:
                 self.folder.rmdir()
         except OSError as error:
             _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
 
-    def _begin(self, now: Head) -> Begun:
-        """What the folder begins with; written where nothing is there yet."""
-        path = self.folder / _HEAD
-        if path.exists():
-            return self._going_on(_state.read(path), now)
-        begun = Begun(now, made=not self.folder.exists())
+    def _make(self) -> bool:
+        """Whether there was no such folder; there is now."""
+        made = not self.folder.exists()
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise OutputError(
                 f"{self.folder}: cannot be made a folder for results: {error.strerror or error}; give another --work"
             ) from error
+        return made
+
+    def _held(self) -> Callable[[], Any]:
+        """Keep others out; returns what lets them in again."""
+        try:
+            descriptor = hold(self.folder / _LOCK)
+        except OSError as error:
+            raise OutputError(
+                f"{self.folder}: cannot be written to: {error.strerror or error}; give another --work"
+            ) from error
+        if descriptor is None:
+            raise OutputError(f"{self.folder}: another run is at work in it; wait for its end, or give another --work")
+        return weakref.finalize(self, os.close, descriptor)
+
+    def _begin(self, now: Head, made: bool) -> Begun:
+        """What the folder begins with; written where nothing is there yet."""
+        path = self.folder / _HEAD
+        if path.exists():
+            return self._going_on(_state.read(path), now)
+        begun = Begun(now, made)
         _state.write(path, begun)
         return begun
 
