@@ -103,23 +103,23 @@ def over_gaussians(centres: np.ndarray, spreads: np.ndarray) -> Judge:
 
 def line(name: str, path: Path, width: float | str, judge: Judge) -> None:
     """One line of the table."""
-    asked = Options([str(path)], M, kernel_of("gaussian", width), scale="none")
-    rows = pq.read_metadata(path).num_rows
+    rows = -(-pq.read_metadata(path).num_rows // PARTITIONS)
+    asked = Options([str(path)], M, kernel_of("gaussian", width), scale="none", partition_rows=rows)
     start = time.perf_counter()
     one = select(path, M, width=width, scale="none")
     middle = time.perf_counter()
-    merged = drive(begin(asked, -(-rows // PARTITIONS)), Serial())
+    merged = drive(begin(asked), Serial())
     end = time.perf_counter()
-    others = [merged, drive(begin(asked, -(-rows // PARTITIONS)), Serial(), at_once=4), chosen_only(asked, rows)]
+    others = [merged, drive(begin(asked), Serial(), at_once=4), chosen_only(asked)]
     best = residual(one, judge)
     ratios = " | ".join(f"{residual(other, judge) / best:.2f}" for other in others)
     spent = f"{middle - start:.1f} / {end - middle:.1f}"
     print(f"| {name} | {one.kernel.width:.3g} | {best:.3g} | {ratios} | {spent} |", flush=True)
 
 
-def chosen_only(asked: Options, rows: int) -> Prototypes:
+def chosen_only(asked: Options) -> Prototypes:
     """The merge of what partitions have chosen, and no more."""
-    job = begin(asked, -(-rows // PARTITIONS))
+    job = begin(asked)
     plan = replace(planned(job), limit=0)
     conclude(job.run, [select_partition(partition, plan) for partition in job.inputs], plan)
     return finish(job.run, [file["name"] for file in job.run.files])

@@ -101,12 +101,18 @@ def child(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, 
     from protosieve.kernels import Gaussian
     from protosieve.pipeline._options import Options
 
-    asked = Options([str(folder)], options.m, Gaussian(), exact_weights=options.exact_weights)
+    asked = Options(
+        [str(folder)],
+        options.m,
+        Gaussian(),
+        exact_weights=options.exact_weights,
+        partition_rows=options.partition_rows,
+    )
     with LocalWorkers(workers) as executor:
         everywhere = executor.submit(ready).result() and executor._inner._client.run
         everywhere(ready)
         clock, sizes = Clock(), Sizes(executor)
-        job = begin(asked, options.partition_rows)
+        job = begin(asked)
         result = drive(job, sizes, watcher=clock)
         seconds = clock.stop()
         return {

@@ -14,8 +14,7 @@ import pytest
 from mortal import PLACES, Deadly, Mortal
 from oracles import select_in_turn
 from protosieve import InputError, ParameterError, ProtosieveError, select
-from protosieve.distributed import LocalWorkers, begin, drive
-from protosieve.distributed._dask import at_address
+from protosieve.distributed import Cluster, LocalWorkers, begin, drive
 from protosieve.distributed._flight import window_of
 from terminals import COMMAND, environment
 from test_driver import job_of, options, people, same
@@ -72,6 +71,7 @@ def client_of(executor):
 @pytest.mark.parametrize("name", PLACES)
 def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_path, monkeypatch, name):
     module = import_module(f"protosieve.distributed.{PLACES[name]}")
+    client_of(two).wait_for_workers(2)  # one may have been killed before
     before = set(client_of(two).run(os.getpid).values())
     monkeypatch.setattr(module, name, Mortal(getattr(module, name), tmp_path, 2))
     assert same(drive(job_of(folder), two, at_once=3), alone)
@@ -101,7 +101,7 @@ def test_an_error_of_a_worker_names_file_and_row(tmp_path, two):
 
 def test_a_cluster_that_is_there_is_used_and_stays(folder, alone, two):
     client = client_of(two)
-    with at_address(client.scheduler.address) as executor:
+    with Cluster(client.scheduler.address) as executor:
         assert same(drive(job_of(folder), executor, at_once=3), alone)
     assert two.submit(max, 1, 2).result() == 2
 
@@ -110,9 +110,26 @@ def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
     monkeypatch.setattr("protosieve.distributed._dask._WAIT", 0.5)
     with (
         pytest.raises(InputError, match=r"^tcp://127\.0\.0\.1:9: no Dask scheduler answers there"),
-        at_address("tcp://127.0.0.1:9"),
+        Cluster("tcp://127.0.0.1:9") as executor,
     ):
-        pass
+        executor.submit(int)
+
+
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
+    monkeypatch.setattr("protosieve.distributed._dask._WAIT", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", scheduler_kwargs={"dashboard": False}) as none,
+        pytest.raises(InputError, match=r"the Dask scheduler there has had no workers for 0\.5 seconds; start some"),
+        Cluster(none.scheduler_address) as executor,
+    ):
+        executor.submit(int)
+
+
+def test_no_tasks_are_taken_after_the_end():
+    executor = LocalWorkers(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="LocalWorkers takes no tasks after shutdown"):
+        executor.submit(int)
 
 
 def test_no_workers_are_refused_and_so_is_a_missing_dask(monkeypatch):
@@ -140,7 +157,7 @@ def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path
     assert "Written to" in done.stdout
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert not work.exists()
-    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 250))
+    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=250)))
     assert pq.read_table(out).equals(expected.table)
 
 
@@ -167,7 +184,7 @@ def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goe
     done = command(*words)
     assert done.returncode == 0, done.stderr
     assert f"{there} of 24 results of partitions are in {work} already\n" in done.stderr
-    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 250))
+    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=250)))
     assert pq.read_table(out).equals(expected.table)
     assert not work.exists()
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import oracles
 from oracles import select_in_turn
-from protosieve import InputError, ParameterError, _state, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, _state, select
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters
 from protosieve.distributed import (
@@ -184,7 +184,7 @@ def test_keys_become_row_numbers_of_the_whole(lengths, data):
 def test_partitions_of_known_size_return_few_rows_each(tmp_path):
     x = np.random.default_rng(0).normal(size=50_000)
     pq.write_table(pa.table({"x": x}), tmp_path / "x.parquet", row_group_size=500)
-    job = begin(options(tmp_path, sample=100), 500)
+    job = begin(options(tmp_path, sample=100, partition_rows=500))
     summaries = [summarise(partition, job.outline()) for partition in job.inputs]
     assert max(len(one.drawn.bottom.numbers) for one in summaries) < 20
     assert all(len(one.drawn.keys) == len(one.drawn.bottom.numbers) for one in summaries)
@@ -194,11 +194,20 @@ def test_partitions_of_known_size_return_few_rows_each(tmp_path):
     assert whole.drawn.sample()[0].tolist() == sorted(hashed)
 
 
+@pytest.mark.filterwarnings("default::protosieve.ProtosieveWarning")
+def test_a_sample_that_is_cut_short_by_unusable_rows_is_told_of(tmp_path):
+    x = np.where(np.arange(20_000) % 20, np.inf, np.arange(20_000))
+    pq.write_table(pa.table({"x": x}), tmp_path / "x.parquet", row_group_size=2000)
+    job = begin(options(tmp_path, 5, sample=500, bad_rows="skip", partition_rows=2000))
+    with pytest.warns(ProtosieveWarning, match=r"rows were left out that the sample has \d+ in place of 500; the mean"):
+        settle(job.run, merge_summaries(summarise(part, job.outline()) for part in job.inputs))
+
+
 # -- summaries
 
 
 def test_summaries_merged_say_what_one_survey_says(folder):
-    job = begin(options(folder, id=["name"]), 500)
+    job = begin(options(folder, id=["name"], partition_rows=500))
     whole = merge_summaries(summarise(partition, job.outline()) for partition in job.inputs)
     plan = settle(job.run, whole)
     one = survey(folder, id="name")
@@ -270,20 +279,20 @@ def shuffled(items):
 @pytest.mark.parametrize("carry", [pickled, stored])
 @pytest.mark.parametrize("exact_weights", [False, True])
 def test_the_answer_is_the_same_whatever_carries_it_and_in_whatever_order(folder, carry, exact_weights):
-    asked = options(folder, id=["name"], exact_weights=exact_weights, sample=1000)
-    alone = select_in_turn(begin(asked, 500))
-    assert same(alone, select_in_turn(begin(asked, 500)))
-    assert same(alone, carried(begin(asked, 500), carry, shuffled))
+    asked = options(folder, id=["name"], exact_weights=exact_weights, sample=1000, partition_rows=500)
+    alone = select_in_turn(begin(asked))
+    assert same(alone, select_in_turn(begin(asked)))
+    assert same(alone, carried(begin(asked), carry, shuffled))
 
 
 def test_threads_give_the_same_answer(folder):
-    asked = options(folder, id=["name"], sample=1000)
-    job = begin(asked, 500)
+    asked = options(folder, id=["name"], sample=1000, partition_rows=500)
+    job = begin(asked)
     with one_thread(), ThreadPoolExecutor(4) as pool:
         plan = settle(job.run, merge_summaries(pool.map(summarise, job.inputs, [job.outline()] * len(job.inputs))))
         conclude(job.run, list(pool.map(select_partition, job.inputs, [plan] * len(job.inputs))), plan)
         found = finish(job.run, [file["name"] for file in job.run.files])
-    assert same(found, select_in_turn(begin(asked, 500)))
+    assert same(found, select_in_turn(begin(asked)))
 
 
 def test_batches_in_memory_are_files_too():
@@ -301,7 +310,7 @@ def test_batches_in_memory_are_files_too():
 
 
 def test_rows_are_named_by_their_numbers_in_the_whole_input_and_keep_their_columns(folder):
-    found = select_in_turn(begin(options(folder, id=["name"]), 500))
+    found = select_in_turn(begin(options(folder, id=["name"], partition_rows=500)))
     whole = everything(folder)
     assert found.table["name"].to_pylist() == [f"row {i}" for i in found.indices]
     assert found.table["row"].to_pylist() == found.indices.tolist()
@@ -314,7 +323,7 @@ def test_rows_are_named_by_their_numbers_in_the_whole_input_and_keep_their_colum
 
 
 def test_a_result_says_what_that_of_one_stream_does(folder):
-    many, one = select_in_turn(begin(options(folder, id=["name"]), 500)), select(folder, 20, id="name")
+    many, one = select_in_turn(begin(options(folder, id=["name"], partition_rows=500))), select(folder, 20, id="name")
     assert many.provenance.keys() == one.provenance.keys()
     assert many.table.schema == one.table.schema
     assert many.n_seen == one.n_seen == 4000
@@ -328,7 +337,7 @@ def test_a_result_says_what_that_of_one_stream_does(folder):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_that_streams_can_be_used(folder, method):
-    found = select_in_turn(begin(options(folder, id=["name"], method=method), 1000))
+    found = select_in_turn(begin(options(folder, id=["name"], method=method, partition_rows=1000)))
     assert 0 < len(found) <= 20
     assert found.residual < 1
 
@@ -337,14 +346,14 @@ def test_every_method_that_streams_can_be_used(folder, method):
 def test_every_kernel_can_be_used(tmp_path, kernel):
     columns = {"x": np.arange(1.0, 900), "y": np.arange(899.0) % 7 + 1}
     pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=300)
-    asked = Options(inputs=[str(tmp_path)], n_prototypes=5, kernel=kernel_of(kernel, None), scale="none")
-    found = select_in_turn(begin(asked, 300))
+    asked = Options([str(tmp_path)], 5, kernel_of(kernel, None), scale="none", partition_rows=300)
+    found = select_in_turn(begin(asked))
     assert found.residual < 0.5
-    assert same(found, carried(begin(asked, 300), stored, shuffled))
+    assert same(found, carried(begin(asked), stored, shuffled))
 
 
 def test_a_percentage_is_of_all_rows(folder):
-    assert len(select_in_turn(begin(options(folder, "1%", id=["name"]), 500))) == 40
+    assert len(select_in_turn(begin(options(folder, "1%", id=["name"], partition_rows=500)))) == 40
 
 
 def test_embeddings_of_open_length_are_those_of_the_first_row(tmp_path):
@@ -354,8 +363,8 @@ def test_embeddings_of_open_length_are_those_of_the_first_row(tmp_path):
     rows[30] = [1.0, 2.0]  # the first of the second partition
     pq.write_table(pa.table({"v": rows, "i": range(60)}), tmp_path / "v.parquet", row_group_size=30)
     with pytest.raises(InputError, match=r"v\.parquet, row 0: column 'v' is null; mend the row"):
-        select_in_turn(begin(options(tmp_path, 5, embedding="v"), 30))
-    found = select_in_turn(begin(options(tmp_path, 5, embedding="v", bad_rows="skip"), 30))
+        select_in_turn(begin(options(tmp_path, 5, embedding="v", partition_rows=30)))
+    found = select_in_turn(begin(options(tmp_path, 5, embedding="v", bad_rows="skip", partition_rows=30)))
     told = found.provenance["rows_left_out"]
     assert told["count"] == 2
     assert told["first"][1].endswith("v.parquet, row 30: column 'v' has 2 values here and 4 in the first row")
@@ -369,8 +378,8 @@ def test_rows_left_out_keep_their_numbers_and_are_told_in_order(tmp_path):
     for part in range(3):
         (tmp_path / f"{part}.csv").write_text("\n".join(["x,i", *lines[300 * part : 300 * part + 300]]) + "\n")
     with pytest.raises(InputError, match=r"0\.csv, row 5: column 'x' holds 'abc', not a number"):
-        select_in_turn(begin(options(tmp_path, 5, id=["i"]), 5))
-    job = begin(options(tmp_path, 5, id=["i"], bad_rows="skip"), 5)
+        select_in_turn(begin(options(tmp_path, 5, id=["i"], partition_rows=5)))
+    job = begin(options(tmp_path, 5, id=["i"], bad_rows="skip", partition_rows=5))
     assert len(job.inputs) == 3
     found = select_in_turn(job)
     assert [int(i) for i in found.table["i"].to_pylist()] == found.indices.tolist()
@@ -386,17 +395,17 @@ def test_partitions_without_usable_rows_are_passed_over(tmp_path):
     pq.write_table(pa.table({"x": pa.nulls(0, pa.float64())}), tmp_path / "a.parquet")
     x = [float("nan")] * 10 + list(np.arange(50.0))
     pq.write_table(pa.table({"x": x}), tmp_path / "b.parquet", row_group_size=10)
-    found = select_in_turn(begin(options(tmp_path, 5, bad_rows="skip"), 10))
+    found = select_in_turn(begin(options(tmp_path, 5, bad_rows="skip", partition_rows=10)))
     assert (found.indices >= 10).all()
     assert found.n_seen == 50
     pq.write_table(pa.table({"x": [float("nan")] * 10}), tmp_path / "b.parquet", row_group_size=5)
     with pytest.raises(InputError, match=r"2 files: no row can be used; the first problem is .*b\.parquet, row 0"):
-        select_in_turn(begin(options(tmp_path, 5, bad_rows="skip"), 5))
+        select_in_turn(begin(options(tmp_path, 5, bad_rows="skip", partition_rows=5)))
 
 
 def test_a_file_that_changes_between_the_passes_is_named(tmp_path):
     pq.write_table(pa.table({"x": np.arange(100.0)}), tmp_path / "x.parquet", row_group_size=50)
-    job = begin(options(tmp_path, 5), 50)
+    job = begin(options(tmp_path, 5, partition_rows=50))
     plan = settle(job.run, merge_summaries(summarise(part, job.outline()) for part in job.inputs))
     pq.write_table(pa.table({"x": np.arange(70.0)}), tmp_path / "x.parquet", row_group_size=50)
     with pytest.raises(InputError, match=r"x\.parquet: had 50 usable rows when read first and 20 now"):
@@ -425,11 +434,11 @@ def shifted(tmp_path_factory):
 
 @pytest.mark.parametrize("exact_weights", [False, True])
 def test_a_target_is_matched_and_looked_at(folder, shifted, exact_weights):
-    asked = options(folder, target=shifted, id=["name"], exact_weights=exact_weights)
-    job = begin(asked, 500)
+    asked = options(folder, target=shifted, id=["name"], exact_weights=exact_weights, partition_rows=200)
     one = select(folder, 20, target=shifted, id="name", exact_weights=exact_weights)
-    found = select_in_turn(begin(asked, 200))
-    assert len(job.targets) == 1
+    job = begin(asked)
+    assert len(job.targets) == 3
+    found = select_in_turn(job)
     assert found.residual <= 1.15 * one.residual
     assert found.sample.is_target
     assert found.sample.n_rows == 500
@@ -437,11 +446,11 @@ def test_a_target_is_matched_and_looked_at(folder, shifted, exact_weights):
     np.testing.assert_allclose(found.sample.rows, found.encoding.encode(found.sample.table), rtol=1e-6)
     assert found.sample.table["name"].to_pylist() == [f"row {1000 + i}" for i in range(500)]
     assert found.table["name"].to_pylist() == [f"row {i}" for i in found.indices]
-    assert same(found, carried(begin(asked, 200), stored, shuffled))
+    assert same(found, carried(begin(asked), stored, shuffled))
 
 
 def test_exact_weights_are_those_of_the_mean_of_all_rows(folder):
-    found = select_in_turn(begin(options(folder, id=["name"], exact_weights=True, sample=500), 500))
+    found = select_in_turn(begin(options(folder, id=["name"], exact_weights=True, sample=500, partition_rows=500)))
     rows = found.encoding.encode(everything(folder)).astype(np.float64)
     kernel = found.kernel
     K = kernel(found.rows.astype(np.float64))
@@ -470,7 +479,7 @@ def test_the_bound_of_a_merge_follows_from_the_prototypes():
 
 
 def test_a_merged_group_holds_no_more_chosen_rows_than_a_partition_may(folder):
-    job = begin(options(folder, id=["name"]), 500)
+    job = begin(options(folder, id=["name"], partition_rows=500))
     plan = settle(job.run, merge_summaries(summarise(part, job.outline()) for part in job.inputs))
     candidates = [select_partition(part, plan) for part in job.inputs]
     merged = merge_candidates(candidates[:3], plan)
@@ -501,11 +510,11 @@ def test_sixteen_partitions_of_letters_are_as_good_as_one_stream(letters, paper_
     X = letters if order == "file" else letters[np.argsort(load_letters(paper_data).base_labels, kind="stable")]
     np_columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
     pq.write_table(pa.table(np_columns), tmp_path / "letters.parquet", row_group_size=1000)
-    asked = options(tmp_path, 100, width=5.0, scale="none")
+    asked = options(tmp_path, 100, width=5.0, scale="none", partition_rows=1000)
     one = select(tmp_path, 100, width=5.0, scale="none")
     best = residual(one.rows, one.weights, X, Gaussian(5.0))
     for at_once in (16, 4):
-        job = begin(asked, 1000)
+        job = begin(asked)
         assert len(job.inputs) == 16
         found = select_in_turn(job, at_once)
         assert residual(found.rows, found.weights, X, Gaussian(5.0)) <= 1.15 * best

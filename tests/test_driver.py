@@ -1,6 +1,7 @@
 """Runs over partitions on executors: the same answer anywhere, never too much at a time, nothing done twice."""
 
 import gc
+import json
 import pickle
 import random
 import signal
@@ -32,7 +33,7 @@ from protosieve.cli import main
 from protosieve.distributed import Serial, Work, begin, drive, estimate, fan_in, levels, select_partition, summarise
 from protosieve.distributed import _driver as driving
 from protosieve.distributed import _merge as merging
-from protosieve.distributed._flight import window_of
+from protosieve.distributed._flight import Attempt, window_of
 from protosieve.io._parquet import ParquetSource
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import Stopped
@@ -71,7 +72,7 @@ def options(folder, m=20, **others):
 
 
 def job_of(folder, **others):
-    return begin(options(folder, **others), 250)
+    return begin(options(folder, **others))
 
 
 @pytest.fixture(scope="module")
@@ -187,15 +188,18 @@ def test_results_that_must_not_be_written_to_are_taken_in(folder, alone):
 
 def test_a_target_is_surveyed_and_weighed_by_the_executor(folder, tmp_path):
     pq.write_table(people(600, seed=4), tmp_path / "t.parquet", row_group_size=200)
-    asked = options(folder, target=[str(tmp_path)])
+    asked = options(folder, target=[str(tmp_path)], partition_rows=250)
     with ThreadPoolExecutor(2) as pool:
         counting = Counting(pool)
-        assert same(drive(begin(asked, 250), counting), select_in_turn(begin(asked, 250)))
+        assert same(
+            drive(begin(asked), counting),
+            select_in_turn(begin(asked)),
+        )
     assert counting.given == ["summarise"] * 15 + ["select_partition"] * 12 + ["weigh_partition"] * 3
 
 
 def test_select_takes_an_executor_and_says_how_to_repeat_it(folder):
-    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384), 500))
+    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=500)))
     with ThreadPoolExecutor(2) as pool:
         found = select(folder, 20, id="name", executor=pool, partition_rows=500)
     assert same(found, expected)
@@ -341,9 +345,46 @@ def test_an_error_cancels_the_rest_and_leaves_nothing_half_written(broken, tmp_p
         assert counting.open == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.parquet", "work"]
     kept = sorted(path.name for path in (tmp_path / "work").iterdir())
-    assert kept[:3] == ["run.npz", "survey-000000.npz", "survey-000001.npz"]
+    assert kept[1:4] == ["run.npz", "survey-000000.npz", "survey-000001.npz"]
     assert "survey-000002.npz" not in kept
     assert not any(name.endswith(".tmp") for name in kept)
+
+
+def test_an_error_of_ours_is_not_tried_again_and_one_of_the_system_is(broken):
+    class Stubborn(Serial):
+        """Tries what raises three times, as an engine may."""
+
+        def submit(self, fn, /, *args):
+            for _ in range(2):
+                try:
+                    return super().submit(lambda made: made, fn(*args))
+                except Exception:
+                    pass
+            return super().submit(fn, *args)
+
+    counting = Calls(driving.summarise)
+    task = Attempt(counting)
+    job = job_of(broken)
+    found = Stubborn().submit(task, job.inputs[2], job.outline()).result()
+    assert counting.calls == 1
+    assert "row 510" in str(found.error)
+    refused = Calls(unreachable)
+    with pytest.raises(InputError, match="no network"):
+        Stubborn().submit(Attempt(refused)).result()
+    assert refused.calls == 3
+
+
+class Calls:
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.function(*arguments)
+
+
+def unreachable():
+    raise InputError("no network") from TimeoutError()
 
 
 def test_a_task_that_the_executor_drops_is_told_of(folder):
@@ -386,6 +427,27 @@ def test_stopped_it_says_how_far_it_was_and_the_same_call_goes_on(folder, alone,
     assert counting.given.count("select_partition") == 12 - 4
 
 
+@pytest.mark.parametrize("step", ["settle", "conclude", "finish"])
+def test_between_the_passes_it_stops_at_once(folder, monkeypatch, step):
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it went on")
+
+    monkeypatch.setattr(driving, step, interrupted)
+    with pytest.raises(Stopped, match=r"^stopped after 12 of 12 partitions of pass \d of 3; nothing was written"):
+        drive(job_of(folder), Serial())
+
+
+def test_it_stops_while_it_goes_through_results_that_are_there(folder, tmp_path):
+    def stop(tick):
+        if tick.rows >= 1000:
+            signal.raise_signal(signal.SIGINT)
+
+    work, job = kept(folder, tmp_path), job_of(folder)
+    with pytest.raises(Stopped, match="stopped after 4 of 12 partitions of pass 1"), Work(work, job) as again:
+        drive(job, Serial(), work=again, watcher=stop)
+
+
 def test_what_one_stream_can_do_and_partitions_cannot_is_said_first(folder, tmp_path):
     for more in ({"checkpoint": tmp_path / "c"}, {"resume": True}):
         with pytest.raises(ParameterError, match=r"checkpoint and resume are for one stream of rows; .* --work DIR"):
@@ -398,6 +460,10 @@ def test_what_one_stream_can_do_and_partitions_cannot_is_said_first(folder, tmp_
         select("-", 20, executor=Serial())
     with pytest.raises(ParameterError, match="partition_rows must be a whole number of at least 1, got 0"):
         select(folder, 20, partition_rows=0)
+    with pytest.raises(ParameterError, match="window is for runs over partitions; give executor, partition_rows or"):
+        select(folder, 20, window=3)
+    with pytest.raises(ParameterError, match="at_once must be a whole number of at least 2, got 1"):
+        drive(job_of(folder), Serial(), at_once=1)
     with pytest.raises(OutputError, match=r"b\.parquet: is one of the files to be read"):
         select(folder, 20, executor=Serial(), output=folder / "b.parquet")
     assert not (tmp_path / "w").exists()
@@ -468,8 +534,8 @@ def test_a_folder_of_another_run_is_refused_and_the_difference_named(folder, tmp
     for others, words in (({"sample": 999}, "sample was 1000 and is 999 now"), ({"m": 21}, "-m was 20 and is 21 now")):
         with pytest.raises(StateFileError, match=rf"work: is of another run: {words}\. Give what was given then"):
             Work(work, job_of(folder, **others))
-    with pytest.raises(StateFileError, match="its partitions were 12 and are 6: partition_rows was another"):
-        Work(work, begin(options(folder), 500))
+    with pytest.raises(StateFileError, match="is of another run: partition_rows was 250 and is 500 now"):
+        Work(work, begin(options(folder, partition_rows=500)))
 
 
 def test_files_that_have_changed_are_named(tmp_path):
@@ -502,7 +568,7 @@ def test_a_damaged_result_is_made_again_with_a_warning(folder, tmp_path):
         found = drive(job, counting, work=again)
     words = [str(one.message) for one in told]
     assert any("survey-000003.npz: not a protosieve state file, or a damaged one" in word for word in words)
-    assert any("survey-000007.npz: is of another run; the partition is done again" in word for word in words)
+    assert any("survey-000007.npz: is of another run, or of other results before it" in word for word in words)
     assert counting.given.count("summarise") == 2
     assert same(found, expected)
 
@@ -520,6 +586,37 @@ def test_only_what_is_ours_is_removed(folder, tmp_path):
     (work / "mine.txt").unlink()
     Work(work, job).remove()
     assert work.exists()  # it was there before this run
+
+
+def test_files_of_others_in_the_folder_are_left_alone(folder, tmp_path):
+    theirs = ["weigh-old.npz", "select-best.npz", ".select-best.npz.abc.tmp", "survey-000012.npz"]
+    for name in theirs:
+        (tmp_path / name).touch()
+    asked = {"id": "name", "sample": 1000, "partition_rows": 250, "work": tmp_path}
+    job = job_of(folder)
+    with Work(tmp_path, job) as work:
+        assert work.there == 0
+    (tmp_path / "run.npz").unlink()
+    select(folder, 20, **asked, output=tmp_path / "select-mine.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*theirs, "select-mine.npz"])
+    with pytest.raises(OutputError, match=r"select-000003\.npz: is where a result of a partition would stand; give"):
+        select(folder, 20, **asked, output=tmp_path / "select-000003.npz")
+
+
+def test_what_follows_from_other_results_is_done_again(folder, alone, tmp_path):
+    """Sums of other prototypes must not be taken for those of these."""
+
+    def stop(tick):
+        if tick.label == "weigh" and tick.rows >= 1000:
+            signal.raise_signal(signal.SIGINT)
+
+    job = job_of(folder)
+    with pytest.raises(Stopped), Work(tmp_path / "work", job) as work:
+        drive(job, Serial(), at_once=12, work=work, watcher=stop)
+    counting, job = Counting(Serial()), job_of(folder)
+    with Work(tmp_path / "work", job) as work, pytest.warns(ProtosieveWarning, match="or of other results before it"):
+        assert same(drive(job, counting, at_once=3, work=work), alone)
+    assert [counting.given.count(one) for one in ("summarise", "select_partition", "weigh_partition")] == [0, 0, 12]
 
 
 def test_one_run_at_a_time_works_in_a_folder(folder, tmp_path):
@@ -552,8 +649,11 @@ def test_a_result_that_cannot_be_kept_is_a_warning(folder, tmp_path, monkeypatch
     for path in (tmp_path / "work").iterdir():
         path.unlink()
     (tmp_path / "work").rmdir()
-    with pytest.warns(ProtosieveWarning, match="partition 0 is not kept: cannot write the state to .* The run goes on"):
+    with pytest.warns(
+        ProtosieveWarning, match="no result kept of partition 0: cannot write .* The run goes on"
+    ) as told:
         found = drive(job, Serial(), work=work)
+    assert len([one for one in told if "no result kept" in str(one.message)]) == 1
     assert same(found, select_in_turn(job_of(folder)))
 
 
@@ -567,9 +667,21 @@ def test_an_estimate_counts_what_there_is(folder):
     assert found.candidates == 12 * 20 + 8192
     assert found.levels == 1
     assert str(found).startswith("3,000 rows in 2 files: 12 partitions, read 3 times\nabout 8,432 candidates for 20 ")
-    many = estimate(begin(options(folder, m="50%"), 250))
+    many = estimate(begin(options(folder, m="50%", partition_rows=250)))
     assert many.prototypes == 1500
     assert (many.levels, len(levels(12, fan_in(1500)))) == (1, 0)
+
+
+def test_an_estimate_tells_of_a_target_by_itself(folder, tmp_path):
+    pq.write_table(people(1000), tmp_path / "t.parquet", row_group_size=250)
+    asked = {"target": [str(tmp_path)], "sample": 100}
+    told = str(estimate(job_of(folder, **asked))).splitlines()
+    assert told[0] == "3,000 rows in 2 files: 12 partitions, read 2 times"
+    assert told[1] == "the target: 1,000 rows in 1 file: 4 partitions, read 2 times"
+    once = estimate(job_of(folder, **asked, exact_weights=False))
+    assert str(once).splitlines()[1].endswith("read once")
+    assert estimate(job_of(folder), window=40).driver_bytes > estimate(job_of(folder), window=4).driver_bytes
+    assert once.figures()["levels"] == 1
 
 
 def test_an_estimate_does_not_guess_what_only_reading_tells(tmp_path):
@@ -586,4 +698,10 @@ def test_a_dry_run_reads_no_rows_and_writes_nothing(folder, tmp_path, monkeypatc
     told = capsys.readouterr()
     assert told.out.startswith("3,000 rows in 2 files: 1 partition, read 2 times\nabout 8,212 candidates")
     assert told.err == ""
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--json"])
+    assert main() == 0
+    assert json.loads(capsys.readouterr().out)["candidates"] == 8212
     assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--checkpoint", "c"])
+    assert main() == 2
+    assert "checkpoint and resume are for one stream of rows" in capsys.readouterr().err

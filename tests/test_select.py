@@ -275,24 +275,24 @@ def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
     table = frame(numbers(300))
     table["photo"] = [b"not a number"] * 300
     path = write(table, tmp_path / "t.parquet")
-    shown = {"image_shape": (2, 2), "image": "photo", "text": "colour", "coordinates": ["c0", "c1"]}
+    shown = {"image_shape": (1, 2), "image": "photo", "text": "colour", "coordinates": ["c0", "c1"]}
     found = select(path, 5, **COLUMNS, **shown)
     plain = select(path, 5, **COLUMNS, exclude=["colour", "c0", "c1", "photo"])
     assert_same(found, plain)
     assert list(found.feature_names) == ["c2", "c3"]
     assert set(found.table.column_names) == set(plain.table.column_names)
     parameters = found.provenance["parameters"]
-    assert {name: parameters[name] for name in shown} == {**shown, "image_shape": "2x2"}
+    assert {name: parameters[name] for name in shown} == {**shown, "image_shape": "1x2"}
     assert "c0" in select(path, 5, features=["c0", "c2"], coordinates=["c0", "c1"]).feature_names
 
 
 def test_the_command_names_the_columns_to_be_shown(tmp_path):
     path = write(frame(numbers(100)).rename(columns={"c0": "x, in m"}), tmp_path / "t.csv")
-    found = select(path, 5, text="name", coordinates=("x, in m", "c1"), image_shape="3x4x3", image="colour")
+    found = select(path, 5, text="name", coordinates=("x, in m", "c1"), image_shape="1x1x3", image="colour")
     words = shlex.split(found.provenance["command"])
     assert words[words.index("--text") + 1] == "name"
     assert words[words.index("--image") + 1] == "colour"
-    assert words[words.index("--image-shape") + 1] == "3x4x3"
+    assert words[words.index("--image-shape") + 1] == "1x1x3"
     assert arguments({"coordinates": words[words.index("--map") + 1]})["coordinates"] == ["x, in m", "c1"]
 
 

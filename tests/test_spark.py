@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import protosieve.spark
+from oracles import select_in_turn
 from protosieve import InputError, OutputError, ParameterError, _state
 from protosieve.distributed import (
     Job,
@@ -26,7 +27,6 @@ from protosieve.distributed import (
     job_of,
     merge_candidates,
     merge_summaries,
-    select_in_turn,
     settle,
     summarise,
 )

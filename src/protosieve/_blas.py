@@ -8,12 +8,14 @@ Products of finite float32 matrices make some BLAS kernels raise the processor's
 warn. Inside, the flag is ignored: what must be finite is looked at where it arises.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 __all__ = ["one_thread"]
 
@@ -23,8 +25,44 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # scans the loaded libraries: milliseconds, so once
 
 
+class _Hold:
+    """The number of BLAS threads is the process's: the first of our threads to come holds it, the last lets it go."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+                _own_nothing()
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+                _own_nothing()
+
+
+def _own_nothing() -> None:
+    """From 3.8 on threadpoolctl lets only the thread that has set a number change it; ours may end, or leave first."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear()
+
+
+_HOLD = _Hold()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread inside the ``with``; some 10 microseconds."""
-    with _controller().limit(limits=1, user_api="blas"), np.errstate(invalid="ignore"):
-        yield
+    """Hold BLAS to one thread inside the ``with``, whatever other threads do; some 10 microseconds."""
+    _HOLD.enter()
+    try:
+        with np.errstate(invalid="ignore"):
+            yield
+    finally:
+        _HOLD.leave()

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from protosieve import distributed
 from protosieve._prototypes import Prototypes
-from protosieve.distributed import Serial, Work, drive, estimate
-from protosieve.errors import ParameterError
+from protosieve.distributed import Estimate, Serial, Work, drive, estimate
+from protosieve.distributed._flight import window_of
+from protosieve.errors import OutputError, ParameterError
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
 from protosieve.pipeline._bar import bar
@@ -21,7 +22,7 @@ from protosieve.pipeline._options import Options, options_of
 from protosieve.pipeline._progress import Watcher
 from protosieve.pipeline._watch import Onlookers, report_place, served
 
-__all__ = ["select"]
+__all__ = ["check_no_stream", "select"]
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -177,16 +178,16 @@ def select(
     >>> sorted(set(result.table["kind"].to_pylist()))
     ['0', '1', '2']
     """
-    if partition_rows is None and (executor is not None or work is not None):
-        partition_rows = distributed.PARTITION_ROWS
     options = options_of(locals())
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)
-    if partition_rows is not None:
-        _check_no_stream(checkpoint, resume, watch)
-        partitions = distributed.begin(options, partition_rows)
+    if executor is not None or partition_rows is not None or work is not None:
+        check_no_stream(checkpoint, resume, watch)
+        partitions = distributed.begin(options)
         return _over_partitions(partitions, executor or Serial(), window, work, output, page, quiet, progress)
+    if window is not None:
+        raise ParameterError("window is for runs over partitions; give executor, partition_rows or work too")
     store = _checkpoint(options, checkpoint, every, resume)
     with served(watch, options) as live:
         job = begin(options, store, resume, {"output": output, "report": page})
@@ -212,10 +213,12 @@ def _over_partitions(
     quiet: bool,
     progress: Watcher | None,
 ) -> Prototypes:
-    check_apart({"output": output, "report": page}, None, job.sources)
+    outputs = {"output": output, "report": page}
+    check_apart(outputs, None, job.sources)
     with nullcontext() if work is None else Work(work, job) as kept:
+        _check_no_results(kept, [*outputs.values(), *(source.name for source in job.sources)])
         if not quiet:
-            _tell(job, kept)
+            _tell(estimate(job, window_of(executor, window)), kept)
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
             result = drive(job, executor, window=window, work=kept, watcher=watcher)
         _write(result, output)
@@ -225,10 +228,17 @@ def _over_partitions(
     return result
 
 
-def _tell(job: distributed.Job, kept: Work | None) -> None:
+def _check_no_results(kept: Work | None, paths: Sequence[str | os.PathLike[str] | None]) -> None:
+    """What is read or written here must not be among the files that are removed in the end."""
+    for path in paths:
+        if kept is not None and path is not None and kept.owns(path):
+            raise OutputError(f"{os.fspath(path)}: is where a result of a partition would stand; give another --work")
+
+
+def _tell(foreseen: Estimate, kept: Work | None) -> None:
     """What is to come, and what is there already, on standard error."""
     there = f"\n{kept.story()}" if kept is not None and kept.there else ""
-    sys.stderr.write(f"{estimate(job)}{there}\n")
+    sys.stderr.write(f"{foreseen}{there}\n")
     sys.stderr.flush()
 
 
@@ -237,7 +247,7 @@ def _write(result: Prototypes, output: Path | None) -> None:
         write_table(result.table, os.fspath(output), dict(result.provenance or {}))
 
 
-def _check_no_stream(checkpoint: Path | None, resume: bool, watch: bool | str) -> None:
+def check_no_stream(checkpoint: Path | None, resume: bool, watch: bool | str) -> None:
     """What a run over partitions has no use for."""
     if checkpoint is not None or resume:
         raise ParameterError(

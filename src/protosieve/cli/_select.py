@@ -3,16 +3,16 @@
 import json
 import sys
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from protosieve._prototypes import Prototypes
-from protosieve._select import select
+from protosieve._select import check_no_stream, select
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
-from protosieve.distributed import PARTITION_ROWS, Estimate, LocalWorkers, begin, estimate
-from protosieve.distributed._dask import at_address
+from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, begin, estimate
+from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
 from protosieve.pipeline._options import options_of
 from protosieve.pipeline._watch import report_place
@@ -33,27 +33,28 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
         raise ParameterError(
             "--json and --output - both want standard output; give the output a file, or leave one of them out"
         )
+    place = _place(asked["workers"], asked["dask"])
     if given["dry_run"]:
-        sys.stdout.write(f"{_foreseen(options)}\n")
+        check_no_stream(options["checkpoint"], options["resume"], options["watch"])
+        _tell(estimate(begin(options_of(options)), window_of(place or Serial())), given["json"])
         return None
-    with notes(given["quiet"]), _executor(asked["workers"], asked["dask"]) as executor:
+    with notes(given["quiet"]), place or nullcontext() as executor:
         result = select(**options, executor=executor)
     _show(result, given, options["report"])
     return result
 
 
-def _foreseen(options: dict[str, Any]) -> Estimate:
+def _tell(foreseen: Estimate, as_json: bool) -> None:
     """What a run over partitions would take."""
-    rows = PARTITION_ROWS if options["partition_rows"] is None else options["partition_rows"]
-    return estimate(begin(options_of({**options, "partition_rows": rows}), rows))
+    sys.stdout.write(f"{json.dumps(foreseen.figures(), indent=2) if as_json else foreseen}\n")
 
 
-def _executor(workers: Any, address: str | None) -> AbstractContextManager[Executor | None]:
+def _place(workers: Any, address: str | None) -> Executor | None:
     if workers is not None and address is not None:
         raise ParameterError("--workers and --dask are two places to work at; give one of them")
     if address is not None:
-        return at_address(address)
-    return nullcontext() if workers is None else LocalWorkers(workers)
+        return Cluster(address)
+    return None if workers is None else LocalWorkers(workers)
 
 
 def _show(result: Prototypes, given: dict[str, Any], place: str | None) -> None:

@@ -36,7 +36,7 @@ def notes(quiet: bool) -> Iterator[None]:
     """Warnings of the library become notes; those of other libraries are none of the user's business."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("always", "no checkpoint", ProtosieveWarning)  # that is no small talk
+        warnings.filterwarnings("always", "no (checkpoint|result kept)", ProtosieveWarning)  # that is no small talk
         if not quiet:
             warnings.simplefilter("always", ProtosieveWarning)
         warnings.showwarning = lambda message, *_, **__: note(rounded(in_flags(str(message))))

@@ -7,7 +7,7 @@ partitions, so that the answer follows from the partition list and the seed alon
 """
 
 from protosieve.distributed._candidates import Candidates, select_partition
-from protosieve.distributed._dask import LocalWorkers
+from protosieve.distributed._dask import Cluster, LocalWorkers
 from protosieve.distributed._driver import drive
 from protosieve.distributed._estimate import Estimate, estimate
 from protosieve.distributed._merge import conclude, fan_in, levels, merge_candidates
@@ -22,6 +22,7 @@ from protosieve.distributed._work import Work
 __all__ = [
     "PARTITION_ROWS",
     "Candidates",
+    "Cluster",
     "Estimate",
     "Job",
     "LocalWorkers",

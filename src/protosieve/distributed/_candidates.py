@@ -92,7 +92,7 @@ def select_partition(partition: Partition, plan: Plan) -> Candidates:
     """
     selector, records, seen = plan.selector(4, partition.number), Records(), 0
     looked: list[Rows] = []
-    for block in _blocks(partition, plan):
+    for block in encoded(partition, plan, before=plan.before[partition.first_file]):
         if len(block):
             selector.partial_fit(block.rows)
             sources = block.sources + partition.first_file
@@ -106,10 +106,12 @@ def select_partition(partition: Partition, plan: Plan) -> Candidates:
     return Candidates.of(partition.number, seen, Rows.joined([chosen, *looked]), chosen.numbers)
 
 
-def _blocks(partition: Partition, plan: Plan) -> Iterator[Block]:
-    start = Position(0, partition.first_row, plan.before[partition.first_file])
-    layout, encode = plan.encoding.layout, plan.encoding.transform
-    return read_blocks(partition.stretches, layout, None, start, plan.skip, _never, encode)
+def encoded(partition: Partition, plan: Plan, columns: list[str] | None = None, before: int = 0) -> Iterator[Block]:
+    """The rows of a partition by the plan's encoding, with their columns (all by default), numbered from its first in
+    its file and those ``before`` that file.
+    """
+    start, encoding = Position(0, partition.first_row, before), plan.encoding
+    return read_blocks(partition.stretches, encoding.layout, columns, start, plan.skip, _never, encoding.transform)
 
 
 def _never() -> bool:

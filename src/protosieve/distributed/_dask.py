@@ -1,14 +1,14 @@
 """Dask as an executor: processes of this machine, or a cluster that is there already."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from protosieve.errors import InputError, ParameterError
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["LocalWorkers", "at_address"]
+__all__ = ["Cluster", "LocalWorkers"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,12 +21,49 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class LocalWorkers(Executor):
+class Dask(Executor):
+    """A client of Dask's as an executor; it connects, or the cluster is started, with the first task."""
+
+    def __init__(self) -> None:
+        _distributed()
+        self._stack = ExitStack()
+        self._inner: Any = None
+        self._is_over = False
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        if self._is_over:
+            raise RuntimeError(f"{type(self).__name__} takes no tasks after shutdown")
+        if self._inner is None:
+            with ThreadPoolExecutor(1) as starter:  # in another thread Ctrl-C cannot leave a cluster half made
+                self._inner = starter.submit(self._start).result()
+        future: Future[T] = self._inner.submit(fn, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let go of tasks, whatever is done about them now: ``wait`` and ``cancel_futures`` change nothing."""
+        self._is_over = True
+        self._stack.close()
+
+    @property
+    def _client(self) -> Any:
+        """None before the first task."""
+        return None if self._inner is None else self._inner._client
+
+    def _start(self) -> Executor:
+        client = self._stack.enter_context(self._connected())
+        executor: Executor = client.get_executor(retries=_RETRIES, pure=False)
+        return executor
+
+    def _connected(self) -> AbstractContextManager[Any]:
+        raise NotImplementedError
+
+
+class LocalWorkers(Dask):
     """So many processes on this machine, of one thread each: a Dask cluster of its own, without limits of memory or a
     dashboard. One that dies is replaced, and what it was at is done again.
 
-    They start with the first task. In a script, use it below ``if __name__ == "__main__":``, as all that starts
-    processes.
+    They start with the first task, and end with `shutdown`. In a script, use it below ``if __name__ == "__main__":``,
+    as all that starts processes.
 
     Examples
     --------
@@ -37,20 +74,22 @@ class LocalWorkers(Executor):
 
     def __init__(self, workers: int) -> None:
         whole_number(1).check("select", "workers", workers)
-        _distributed()
+        super().__init__()
         self._max_workers = workers
-        self._stack = ExitStack()
-        self._inner: Executor | None = None
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        if self._inner is None:
-            self._inner = _executor(self._stack.enter_context(_local(self._max_workers)))
-        return self._inner.submit(fn, *args, **kwargs)
+    def _connected(self) -> AbstractContextManager[Any]:
+        return _local(self._max_workers)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes, whatever they are at."""
-        self._inner = None
-        self._stack.close()
+
+class Cluster(Dask):
+    """The workers of the scheduler at ``address``, such as ``tcp://10.0.0.5:8786``; they stay as they are."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._address = address
+
+    def _connected(self) -> AbstractContextManager[Any]:
+        return _there(self._address)
 
 
 @contextmanager
@@ -76,8 +115,7 @@ def _local(workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def at_address(address: str) -> Iterator[Executor]:
-    """The cluster whose scheduler is at ``address``, such as ``tcp://10.0.0.5:8786``; it stays as it is."""
+def _there(address: str) -> Iterator[Any]:
     distributed = _distributed()
     try:
         client = distributed.Client(address, timeout=_WAIT, set_as_default=False)
@@ -87,12 +125,18 @@ def at_address(address: str) -> Iterator[Executor]:
             "started, such as tcp://10.0.0.5:8786"
         ) from error
     with client:
-        yield _executor(client)
+        _wait_for_some(address, client)
+        yield client
 
 
-def _executor(client: Any) -> Executor:
-    executor: Executor = client.get_executor(retries=_RETRIES, pure=False)
-    return executor
+def _wait_for_some(address: str, client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_WAIT)
+    except TimeoutError as error:
+        raise InputError(
+            f"{address}: the Dask scheduler there has had no workers for {_WAIT:g} seconds; start some, such as with "
+            "dask worker --nthreads 1"
+        ) from error
 
 
 def _distributed() -> Any:

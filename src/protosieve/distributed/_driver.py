@@ -7,7 +7,7 @@ from operator import attrgetter
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve.distributed._candidates import Candidates
-from protosieve.distributed._flight import Flight, Task, window_of
+from protosieve.distributed._flight import Flight, Task
 from protosieve.distributed._gather import Gathering
 from protosieve.distributed._merge import conclude, fan_in
 from protosieve.distributed._outline import Job, Outline
@@ -60,34 +60,41 @@ def drive(
     progress = Progress(job, watcher)
     with one_thread(), stops() as stop:  # threads would each set their own number of BLAS threads, and reset it
         try:
-            with Flight(executor, window_of(executor, window), stop, work, progress.arrived) as flight:
-                plan = _planned(job, flight, progress)
-                conclude(job.run, _gathered(job, plan, flight, progress, at_once), plan)
+            with Flight(executor, window, stop, work, progress.arrived) as flight:
+                summaries = _surveyed(job, flight, progress)
+                with stop.at_once():
+                    plan = settle(job.run, *summaries)
+                found = _gathered(job, plan, flight, progress, at_once)
+                with stop.at_once():
+                    conclude(job.run, found, plan)
                 if job.run.options.exact_weights:
                     _weigh(job, plan, flight, progress)
-                return finish(job.run, [file["name"] for file in job.run.files])
+                with stop.at_once():
+                    return finish(job.run, [file["name"] for file in job.run.files])
         except Stopped as stopped:
             stopped.tell(f"{progress.place}; {'nothing was written' if work is None else work.untouched()}")
             raise
 
 
-def _planned(job: Job, flight: Flight, progress: Progress) -> Plan:
+def _surveyed(job: Job, flight: Flight, progress: Progress) -> list[Summary]:
+    """Of the input and, if it has files of its own, of the target."""
     progress.begin("survey", job.inputs, job.run.files, attrgetter("survey.rows"))
-    inputs = _summary("survey", job.inputs, job.outline(), flight)
-    if not job.targets:
-        return settle(job.run, inputs)
-    progress.begin("survey", job.targets, job.run.target_files, attrgetter("survey.rows"))
-    return settle(job.run, inputs, _summary("target", job.targets, job.target_outline(), flight))
+    found = [_summary("survey", job.inputs, job.outline(), flight)]
+    if job.targets:
+        progress.begin("survey", job.targets, job.run.target_files, attrgetter("survey.rows"))
+        found.append(_summary("target", job.targets, job.target_outline(), flight))
+    return found
 
 
 def _summary(stage: str, partitions: Sequence[Partition], outline: Outline, flight: Flight) -> Summary:
-    return merge_summaries(flight.each(Task(stage, one.number, summarise, (one, outline)) for one in partitions))
+    tasks = (Task(stage, one.number, summarise, (one, outline)) for one in partitions)
+    return merge_summaries(flight.each(tasks, given=[outline]))
 
 
 def _gathered(job: Job, plan: Plan, flight: Flight, progress: Progress, at_once: int | None) -> list[Candidates]:
     progress.begin("select", job.inputs, job.run.files, attrgetter("seen"))
-    gathering = Gathering(job.inputs, plan, at_once or fan_in(plan.n_prototypes))
-    for task, found in flight.fly(gathering.next):
+    gathering = Gathering(job.inputs, plan, fan_in(plan.n_prototypes) if at_once is None else at_once)
+    for task, found in flight.fly(gathering.next, given=[plan]):
         gathering.take(task, found)
     return gathering.top()
 
@@ -97,5 +104,5 @@ def _weigh(job: Job, plan: Plan, flight: Flight, progress: Progress) -> None:
     prototypes = job.run.selector.result_.rows
     progress.begin("weigh", partitions, files, attrgetter("rows"))
     tasks = (Task("weigh", one.number, weigh_partition, (one, plan, prototypes)) for one in partitions)
-    job.run.weighing = merge_weights(flight.each(tasks))
+    job.run.weighing = merge_weights(flight.each(tasks, given=[plan, prototypes]))
     check_count([file["name"] for file in files], job.run.weighing.rows, job.run.n_target)

@@ -1,10 +1,12 @@
 """What a run over partitions will take, told before it reads its rows."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from protosieve.distributed._merge import fan_in, levels
-from protosieve.distributed._outline import Job
+from protosieve.distributed._outline import SPARE, Job
 from protosieve.distributed._partitions import ROW_BYTES, Partition
 from protosieve.distributed._plan import looked_at
 from protosieve.preprocess import Layout
@@ -29,9 +31,13 @@ class Estimate:
 
     files: int
     rows: int | None
-    partitions: int  # of the input
+    partitions: int
+    target_files: int  # none where the input is its own target
+    target_rows: int | None
     target_partitions: int
-    passes: int
+    passes: int  # over the input
+    target_passes: int
+    window: int  # results that may wait for their turn
     columns: int
     prototypes: int | None
     sample: int
@@ -61,23 +67,40 @@ class Estimate:
 
     @property
     def driver_bytes(self) -> float | None:
-        """Memory of the process that drives, about: the sample as read and encoded, and one group of candidates."""
-        m = self.prototypes
-        if m is None:
+        """Memory of the process that drives, about: the sample as it is read and encoded, or a group of candidates for
+        each level of the tree.
+        """
+        m, levels = self.prototypes, self.levels
+        if m is None or levels is None:
             return None
-        held = min(self.partitions, fan_in(m)) * m + looked_at(m)
-        settled = (16 * self.columns + _SETTLING) * self.sample
-        return _PROCESS + settled + 8 * _MATRICES * m**2 + _COPIES * self._candidate * held
+        held = levels * min(self.partitions, fan_in(m)) * m + looked_at(m)
+        surveyed = 8 * self.columns * self._waiting + (16 * self.columns + _SETTLING) * self.sample
+        return _PROCESS + surveyed + 8 * _MATRICES * m**2 + _COPIES * self._candidate * held
+
+    @property
+    def _waiting(self) -> float:
+        """Rows of samples that wait for their turn; where files do not tell theirs, a whole one each."""
+        rows, partitions = self.rows, self.partitions
+        if self.target_files:
+            rows, partitions = self.target_rows, self.target_partitions
+        share = 1 if rows is None else min(1, SPARE / partitions)
+        return min(self.window, partitions) * share * self.sample
 
     @property
     def _candidate(self) -> float:
         """Bytes of a row that is returned: encoded, and its own columns."""
         return 4 * self.columns + self.row_bytes
 
+    def figures(self) -> dict[str, Any]:
+        """All of it by name."""
+        derived = ("candidates", "levels", "worker_bytes", "driver_bytes")
+        return {**dataclasses.asdict(self), **{name: getattr(self, name) for name in derived}}
+
     def __str__(self) -> str:
-        rows = "rows that only reading will count," if self.rows is None else f"{self.rows:,} rows"
-        partitions = _several(self.partitions + self.target_partitions, "partition")
-        lines = [f"{rows} in {_several(self.files, 'file')}: {partitions}, read {self.passes} times"]
+        lines = [_size(self.rows, self.files, self.partitions, self.passes)]
+        if self.target_files:
+            target = _size(self.target_rows, self.target_files, self.target_partitions, self.target_passes)
+            lines.append(f"the target: {target}")
         if self.candidates is not None and self.worker_bytes is not None and self.driver_bytes is not None:
             steps = "at once" if self.levels == 1 else f"in a tree of {self.levels} levels"
             lines += [
@@ -88,17 +111,23 @@ class Estimate:
         return "\n".join(lines)
 
 
-def estimate(job: Job) -> Estimate:
-    """What `drive` will take for a job. No rows are read; docs/scale.md has the formulas."""
+def estimate(job: Job, window: int = 4) -> Estimate:
+    """What `drive` will take for a job, with so many results at a time. No rows are read; docs/scale.md has the
+    formulas.
+    """
     options, rows = job.run.options, _rows(job.inputs)
     share = isinstance(options.n_prototypes, str) and rows is None
     m = None if share else options.count(rows or 0)
     return Estimate(
-        files=len(job.run.files) + len(job.run.target_files),
+        files=len(job.run.files),
         rows=rows,
         partitions=len(job.inputs),
+        target_files=len(job.run.target_files),
+        target_rows=_rows(job.targets),
         target_partitions=len(job.targets),
-        passes=2 + options.exact_weights,
+        passes=2 + (options.exact_weights and not job.targets),
+        target_passes=1 + options.exact_weights if job.targets else 0,
+        window=window,
         columns=_columns(job.run.layout, options.max_categories),
         prototypes=m if m is None or rows is None else min(m, rows),
         sample=options.sample if rows is None or job.targets else min(options.sample, rows),
@@ -114,6 +143,12 @@ def _rows(partitions: Sequence[Partition]) -> int | None:
 def _columns(layout: Layout, max_categories: int) -> int:
     """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls."""
     return sum(max_categories + 2 if column.kind == "category" else column.width for column in layout.items)
+
+
+def _size(rows: int | None, files: int, partitions: int, passes: int) -> str:
+    counted = "rows that only reading will count," if rows is None else f"{rows:,} rows"
+    times = "once" if passes == 1 else f"{passes} times"
+    return f"{counted} in {_several(files, 'file')}: {_several(partitions, 'partition')}, read {times}"
 
 
 def _several(count: int, what: str) -> str:

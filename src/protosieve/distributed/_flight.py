@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from operator import itemgetter
@@ -34,6 +34,36 @@ class Task(NamedTuple):
     level: int = 0
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A function whose errors of ours are returned: to try again, as an engine may when one is raised, would not help.
+
+    What the system refuses, such as a file of a network, is raised: it may be another matter the next time.
+    """
+
+    function: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        """What engines and their dashboards call it."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self.function(*arguments)
+        except ProtosieveError as error:
+            if isinstance(error.__cause__, OSError):
+                raise
+            return Refusal(error)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """In place of a result: why there is none."""
+
+    error: ProtosieveError
+
+
 @dataclass(eq=False)
 class _Flying:
     task: Task
@@ -42,7 +72,12 @@ class _Flying:
 
     @property
     def failed(self) -> bool:
-        return self.future.done() and (self.future.cancelled() or self.future.exception() is not None)
+        if not self.future.done():
+            return False
+        return self.future.cancelled() or self.future.exception() is not None or isinstance(self.result(), Refusal)
+
+    def result(self) -> Any:
+        return self.future.result()
 
 
 def window_of(executor: Executor, wished: int | None = None) -> int:
@@ -60,7 +95,7 @@ def window_of(executor: Executor, wished: int | None = None) -> int:
 
 
 def _workers(executor: Executor) -> int:
-    client = getattr(executor, "_client", None)  # Dask's has no other word of it, nor have those of Python
+    client = getattr(executor, "_client", None)  # Dask's have no other word of it, nor have those of Python
     known = getattr(executor, "_max_workers", None) if client is None else sum(client.nthreads().values())
     return known if isinstance(known, int) else os.cpu_count() or 1
 
@@ -68,14 +103,21 @@ def _workers(executor: Executor) -> int:
 class Flight:
     """What is at an executor now; leaving the ``with`` early calls it back.
 
-    A result that comes before its turn waits, and counts, so that no more than ``window`` are ever held. ``arrived`` is
-    called with each task of a partition and its result as it comes.
+    A result that comes before its turn waits, and counts, so that no more than ``window`` are ever held (`window_of`,
+    asked again for every result, for workers may join). ``arrived`` is called with each result of a partition as it
+    comes.
     """
 
     def __init__(
-        self, executor: Executor, window: int, stop: Stop, work: Work | None, arrived: Callable[[Task, Any], None]
+        self,
+        executor: Executor,
+        window: int | None,
+        stop: Stop,
+        work: Work | None,
+        arrived: Callable[[Any], None],
     ) -> None:
-        self._executor, self._window, self._stop, self._work, self._arrived = executor, window, stop, work, arrived
+        window_of(executor, window)  # a wish that cannot be met is told at once
+        self._executor, self._wished, self._stop, self._work, self._arrived = executor, window, stop, work, arrived
         self._flying: deque[_Flying] = deque()
         self._came: SimpleQueue[Future[Any]] = SimpleQueue()
 
@@ -83,26 +125,32 @@ class Flight:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """Cancel what has not begun. What has is waited for, so that none of it goes on after an error was told; but
-        not by somebody who asked to stop.
+        """Cancel what has not begun. What has is waited for, so that none of it goes on after an error was told, and
+        kept; but not by somebody who asked to stop. (Dask cancels all of it; what a worker is at it ends in vain.)
         """
-        running = [one.future for one in self._flying if not one.future.cancel()]
+        running = [one for one in self._flying if not one.future.cancel()]
         self._flying.clear()
         if isinstance(error, Exception):
-            wait(running)
+            wait(one.future for one in running)
+            for one in running:
+                self._note(one)
 
-    def each(self, tasks: Iterable[Task]) -> Iterator[Any]:
+    def each(self, tasks: Iterable[Task], given: Sequence[object]) -> Iterator[Any]:
         """The results of tasks that do not wait for each other."""
         left = iter(tasks)
-        return map(itemgetter(1), self.fly(lambda: next(left, None)))
+        return map(itemgetter(1), self.fly(lambda: next(left, None), given))
 
-    def fly(self, more: Callable[[], Task | None]) -> Iterator[tuple[Task, Any]]:
+    def fly(self, more: Callable[[], Task | None], given: Sequence[object]) -> Iterator[tuple[Task, Any]]:
         """Tasks as ``more`` gives them, with their results, in that order; it ends when there are no more.
 
-        ``more`` may have nothing to give until the consumer of results has taken another. The error of the first task
-        that failed is raised, and after any failure nothing more is begun.
+        ``more`` may have nothing to give until the consumer of results has taken another. Besides their partitions
+        results follow from what is ``given`` to all of them: where results are kept it is noted. The error of the first
+        task that failed is raised, and after any failure nothing more is begun.
         """
+        if self._work is not None:
+            self._work.begin(*given)
         while True:
+            self._stop.check()
             self._fill(more)
             if not self._flying:
                 return
@@ -110,7 +158,8 @@ class Flight:
             yield _outcome(self._flying.popleft())  # not held here while the next is waited for
 
     def _fill(self, more: Callable[[], Task | None]) -> None:
-        while len(self._flying) < self._window and not any(one.failed for one in self._flying):
+        window = window_of(self._executor, self._wished)
+        while len(self._flying) < window and not any(one.failed for one in self._flying):
             task = more()
             if task is None:
                 return
@@ -120,11 +169,11 @@ class Flight:
         future: Future[Any] = Future()
         kept = None if self._work is None or task.level else self._work.found(task.stage, task.number)
         if kept is not None:
-            self._arrived(task, kept)
+            self._arrived(kept)
             future.set_result(kept)
             return _Flying(task, future, is_noted=True)
         with self._stop.at_once():
-            future = self._executor.submit(task.function, *task.arguments)
+            future = self._executor.submit(Attempt(task.function), *task.arguments)
         # of one that is cancelled, `concurrent.futures.wait` may not hear
         future.add_done_callback(self._came.put)
         return _Flying(task, future)
@@ -137,18 +186,20 @@ class Flight:
             self._note(next(one for one in self._flying if one.future is future))
 
     def _note(self, one: _Flying) -> None:
+        if one.is_noted:
+            return
         one.is_noted = True
         if one.failed or one.task.level:
             return
-        result = one.future.result()
+        result = one.result()
         if self._work is not None:
             self._work.keep(one.task.stage, one.task.number, result)
-        self._arrived(one.task, result)
+        self._arrived(result)
 
 
 def _outcome(one: _Flying) -> tuple[Task, Any]:
     try:
-        return one.task, one.future.result()
+        found = one.result()
     except Exception as error:
         loss = _loss(error)
         if loss is None:
@@ -156,6 +207,9 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
         raise ProtosieveError(
             f"partition {one.task.number} of the pass to {one.task.stage} {loss}. A run with --work DIR can go on"
         ) from error
+    if isinstance(found, Refusal):
+        raise found.error
+    return one.task, found
 
 
 def _loss(error: Exception) -> str | None:

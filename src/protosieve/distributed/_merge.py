@@ -12,6 +12,7 @@ from protosieve.pipeline._bottom import hashes
 from protosieve.pipeline._gallery import Gallery, Shown
 from protosieve.pipeline._run import Run, check_count
 from protosieve.selectors import ProtoSwap
+from protosieve.selectors._rules import whole_number
 
 __all__ = ["conclude", "fan_in", "levels", "merge_candidates"]
 
@@ -34,6 +35,7 @@ def levels(partitions: int, at_once: int) -> list[list[range]]:
     >>> levels(4, 4)
     []
     """
+    whole_number(2).check("drive", "at_once", at_once)
     found, left = [], partitions
     while left > at_once:
         found.append([range(start, min(start + at_once, left)) for start in range(0, left, at_once)])

@@ -1,7 +1,7 @@
 """A run over partitions before its first row: what a first look needs to know."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Run
 from protosieve.preprocess import Layout
 
-__all__ = ["Job", "Outline", "begin", "job_of", "seed_for"]
+__all__ = ["SPARE", "Job", "Outline", "begin", "job_of", "seed_for"]
 
 # With so many times more rows within the limit than are wanted, three of four may turn out to be unusable.
-_SPARE = 4
+SPARE = 4
 
 
 def seed_for(seed: int, *purpose: int) -> int:
@@ -77,21 +77,27 @@ class Job:
         return _outline(self.run, self.targets, has_target=True, is_target=True)
 
 
-def begin(options: Options, partition_rows: int = PARTITION_ROWS) -> Job:
-    """Look at the heads of all files and cut them into partitions."""
+def begin(options: Options) -> Job:
+    """Look at the heads of all files and cut them into partitions: of `PARTITION_ROWS`, unless the options say."""
+    options, _ = _cut(options)
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
-    return job_of(options, inputs, target, partition_rows)
+    return job_of(options, inputs, target)
 
 
-def job_of(
-    options: Options, inputs: Sequence[Source], target: Sequence[Source], partition_rows: int = PARTITION_ROWS
-) -> Job:
+def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source]) -> Job:
     """The same, of sources that were found already."""
+    options, rows = _cut(options)
     _check(options, [*inputs, *target])
     run = fresh(options, inputs, target)
     _meet(run.layout, [*inputs, *target])
-    return Job(run, partitions_of(inputs, partition_rows), partitions_of(target, partition_rows) if target else [])
+    return Job(run, partitions_of(inputs, rows), partitions_of(target, rows) if target else [])
+
+
+def _cut(options: Options) -> tuple[Options, int]:
+    """Those of a run over partitions, and how many rows these have."""
+    rows = PARTITION_ROWS if options.partition_rows is None else options.partition_rows
+    return replace(options, partition_rows=rows), rows
 
 
 def _check(options: Options, sources: Sequence[Source]) -> None:
@@ -124,5 +130,5 @@ def _outline(run: Run, partitions: Sequence[Partition], has_target: bool, is_tar
         sample=run.options.sample,
         has_target=has_target,
         is_target=is_target,
-        limit=limit_of(_SPARE * (max(run.options.sample, MOST) if has_target else run.options.sample), known),
+        limit=limit_of(SPARE * (max(run.options.sample, MOST) if has_target else run.options.sample), known),
     )

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from protosieve._state import storable
 from protosieve.distributed._drawn import limit_of, number_of
 from protosieve.distributed._outline import seed_for
 from protosieve.distributed._summary import Summary
+from protosieve.errors import ProtosieveWarning
 from protosieve.means import CompressedMean, FixedMean, MeanState
 from protosieve.means._compressed import Compressed
 from protosieve.objectives import KernelMean
@@ -74,6 +76,7 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     run.left_out, run.survey = inputs.left_out, inputs.survey
     run.settle()
     run.target = run.encoded.transform(inputs.drawn.sample()[1])
+    _check_sample(run)
     run.gallery = None if target is None else _gallery(run, inputs, target.ends)
     objective = _objective(run)
     return Plan(
@@ -92,6 +95,19 @@ def _check_some(run: Run, inputs: Summary, target: Summary | None) -> None:
     check_some([file["name"] for file in run.files], inputs.survey.rows, inputs.left_out)
     if target is not None:
         check_some([file["name"] for file in run.target_files], target.survey.rows, target.left_out)
+
+
+def _check_sample(run: Run) -> None:
+    """Of rows that are mostly unusable fewer may have been drawn than are wanted: see `Outline.limit`."""
+    assert run.target is not None
+    wanted, drawn = min(run.options.sample, run.n_target), len(run.target)
+    if drawn < wanted:
+        warnings.warn(
+            f"so many rows were left out that the sample has {drawn:,} in place of {wanted:,}; the mean they stand for "
+            "is less sure. A larger sample makes up for it",
+            ProtosieveWarning,
+            stacklevel=2,
+        )
 
 
 def _gallery(run: Run, whole: Summary, ends: dict[int, int]) -> Gallery:

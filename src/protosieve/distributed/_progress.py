@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from protosieve.distributed._flight import Task
 from protosieve.distributed._outline import Job
 from protosieve.distributed._partitions import Partition
 from protosieve.pipeline._progress import Tick, Watcher
@@ -32,7 +31,7 @@ class Progress:
         self._size = _bytes(files)
         self._tell()
 
-    def arrived(self, task: Task, result: Any) -> None:
+    def arrived(self, result: Any) -> None:
         """One more partition."""
         self._done += 1
         self._rows += self._rows_of(result)

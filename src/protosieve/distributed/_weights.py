@@ -7,9 +7,9 @@ import numpy as np
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array
+from protosieve.distributed._candidates import encoded
 from protosieve.distributed._partitions import Partition
 from protosieve.distributed._plan import Plan
-from protosieve.pipeline._blocks import Position, read_blocks
 from protosieve.pipeline._run import Weighing
 
 __all__ = ["merge_weights", "weigh_partition"]
@@ -20,18 +20,11 @@ _BLOCK = 512
 def weigh_partition(partition: Partition, plan: Plan, prototypes: Array) -> Weighing:
     """Summed similarities of a partition's rows to each prototype, and how many it is nearest to. O(rows m d)."""
     weighing = Weighing(np.zeros(len(prototypes)), np.zeros(len(prototypes), np.int64))
-    layout, start = plan.encoding.layout, Position(0, partition.first_row)
-    encode = plan.encoding.transform
-    blocks = read_blocks(partition.stretches, layout, layout.columns, start, plan.skip, _never, encode)
     with one_thread():
-        for block in blocks:
+        for block in encoded(partition, plan, plan.encoding.layout.columns):
             for first in range(0, len(block), _BLOCK):
                 _add(weighing, plan, block.rows[first : first + _BLOCK].astype(prototypes.dtype), prototypes)
     return weighing
-
-
-def _never() -> bool:
-    return False
 
 
 def _add(weighing: Weighing, plan: Plan, rows: Array, prototypes: Array) -> None:

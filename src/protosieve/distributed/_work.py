@@ -15,7 +15,6 @@ from protosieve import _state
 from protosieve._state import storable
 from protosieve.distributed._lock import hold
 from protosieve.distributed._outline import Job
-from protosieve.distributed._partitions import Partition
 from protosieve.distributed._summary import Summary
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
 from protosieve.pipeline._checkpoint import changed
@@ -36,37 +35,27 @@ class Head:
     options: Options
     files: list[dict[str, Any]]
     target_files: list[dict[str, Any]]
-    partitions: list[list[list[int | None]]]  # of each, its stretches: file, first row, row after the last
-    target_partitions: list[list[list[int | None]]]
     seed: int
 
     @classmethod
     def of(cls, job: Job) -> "Head":
         run = job.run
-        inputs, targets = ([_rows(partition) for partition in of] for of in (job.inputs, job.targets))
-        return cls(version("protosieve"), run.options, run.files, run.target_files, inputs, targets, run.seed)
+        return cls(version("protosieve"), run.options, run.files, run.target_files, run.seed)
 
     def difference(self, now: "Head") -> str | None:
         """The first of them, in words. A seed that nobody has asked for may be another."""
         if self.version != now.version:
             return f"it was made by protosieve {self.version}, and this is {now.version}"
         others = changed(self.files, now.files) or changed(self.target_files, now.target_files)
-        found = self.options.difference(now.options) or others
-        if found or (self.partitions, self.target_partitions) == (now.partitions, now.target_partitions):
-            return found
-        return f"its partitions were {len(self.partitions)} and are {len(now.partitions)}: partition_rows was another"
-
-
-def _rows(partition: Partition) -> list[list[int | None]]:
-    return [[file, stretch.first, stretch.last] for file, stretch in partition.files()]
+        return self.options.difference(now.options) or others
 
 
 @storable
 @dataclass(frozen=True)
 class Kept:
-    """A result, and the digest of the run it is of."""
+    """A result, and the digest of what it follows from: the run, and what the pass was told of earlier ones."""
 
-    run: str
+    given: str
     value: Any
 
 
@@ -97,15 +86,28 @@ class Work:
             self._release()
             raise
         job.run.seed = begun.head.seed
-        self._run, self._made = _state.digest(begun.head), begun.made
-        self.there = sum(1 for _ in self._results())
-        self._in_all = _stages(job)
+        self._head, self._made = begun.head, begun.made
+        self._given, self._has_failed = "", False
+        self._results = {self._path(stage, number) for stage, count in _stages(job) for number in range(count)}
+        self.there = sum(path.exists() for path in self._results)
+        for left in self._unfinished():
+            with suppress(OSError):
+                left.unlink()
 
     def __enter__(self) -> "Work":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._release()
+
+    def owns(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a file is one of those that are written, and removed, here."""
+        place = Path(path).resolve()
+        return place.parent == self.folder.resolve() and place.name in {one.name for one in self._ours()}
+
+    def begin(self, *given: object) -> None:
+        """A pass, and what its results follow from besides the run: of other such things they are not its results."""
+        self._given = _state.digest([self._head, *given])
 
     def found(self, stage: str, partition: int) -> Any | None:
         """The result of a partition, if it is there and whole."""
@@ -117,22 +119,24 @@ class Work:
         except StateFileError as error:
             _warn(f"{error} The partition is done again")
             return None
-        if not isinstance(kept, Kept) or kept.run != self._run:
-            _warn(f"{path}: is of another run; the partition is done again")
+        if not isinstance(kept, Kept) or kept.given != self._given:
+            _warn(f"{path}: is of another run, or of other results before it; the partition is done again")
             return None
         return kept.value
 
     def keep(self, stage: str, partition: int, result: Any) -> None:
-        """Store a result; if that fails the run goes on, with a warning."""
+        """Store a result; if that fails the run goes on, with a warning for the first."""
         value = result.storable() if isinstance(result, Summary) else result
         try:
-            _state.write(self._path(stage, partition), Kept(self._run, value))
+            _state.write(self._path(stage, partition), Kept(self._given, value))
         except StateFileError as error:
-            _warn(f"partition {partition} is not kept: {error} The run goes on")
+            if not self._has_failed:
+                _warn(f"no result kept of partition {partition}: {error} The run goes on")
+            self._has_failed = True
 
     def story(self) -> str:
         """What to tell where a run goes on."""
-        return f"{self.there:,} of {self._in_all:,} results of partitions are in {self.folder} already"
+        return f"{self.there:,} of {len(self._results):,} results of partitions are in {self.folder} already"
 
     def untouched(self) -> str:
         """What to tell where a run is cut short."""
@@ -141,7 +145,7 @@ class Work:
     def remove(self) -> None:
         """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
         try:
-            for path in [*self._results(), *self._unfinished(), self.folder / _HEAD, self.folder / _LOCK]:
+            for path in [*self._unfinished(), *self._ours()]:
                 path.unlink(missing_ok=True)
             self._release()
             if self._made:
@@ -190,28 +194,29 @@ class Work:
                 f"{self.folder}: is of another run: {difference}. Give what was given then, or delete the folder to "
                 "start anew"
             )
-        for left in self._unfinished():
-            with suppress(OSError):
-                left.unlink()
         return begun
 
     def _path(self, stage: str, partition: int) -> Path:
         return self.folder / f"{stage}-{partition:06}.npz"
 
-    def _results(self) -> Iterator[Path]:
-        for stage in _STAGES:
-            yield from self.folder.glob(f"{stage}-*.npz")
+    def _ours(self) -> Iterator[Path]:
+        yield from self._results
+        yield self.folder / _HEAD
+        yield self.folder / _LOCK
 
     def _unfinished(self) -> Iterator[Path]:
         """What a run leaves that is killed while it writes."""
-        for name in (_HEAD, *(f"{stage}-*.npz" for stage in _STAGES)):
-            yield from self.folder.glob(f".{name}.*.tmp")
+        names = {path.name for path in self._ours()}
+        for path in self.folder.glob(".*.tmp"):
+            if path.name[1:].rsplit(".", 2)[0] in names:
+                yield path
 
 
-def _stages(job: Job) -> int:
-    """Results that a whole run keeps."""
+def _stages(job: Job) -> list[tuple[str, int]]:
+    """The results that a whole run keeps, by their stages."""
     weighed = job.targets or job.inputs if job.run.options.exact_weights else []
-    return 2 * len(job.inputs) + len(job.targets) + len(weighed)
+    counts = [len(job.inputs), len(job.targets), len(job.inputs), len(weighed)]
+    return list(zip(_STAGES, counts, strict=True))
 
 
 def _warn(message: str) -> None:

@@ -1,4 +1,4 @@
-"""The passes over DataFrames, and between them, on the driver, what `select_in_turn` does between its own."""
+"""The passes over DataFrames, and between them, on the driver, what `drive` does between its own."""
 
 from protosieve._prototypes import Prototypes
 from protosieve.distributed import (
