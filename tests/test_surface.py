@@ -46,8 +46,8 @@ SURFACE = {
     "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
     "protosieve.plots": ["Plots"],
     "protosieve.distributed": [
-        "PARTITION_ROWS", "Candidates", "Cluster", "Estimate", "Job", "LocalWorkers", "Outline", "Partition", "Plan", "Serial",
-        "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels", "merge_candidates",
+        "PARTITION_ROWS", "Candidates", "Cluster", "Estimate", "Job", "LocalWorkers", "Outline", "Partition", "Plan",
+        "Serial", "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels", "merge_candidates",
         "merge_summaries", "merge_weights", "partitions_of", "select_partition", "settle", "summarise",
         "weigh_partition",
     ],
