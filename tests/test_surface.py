@@ -47,9 +47,9 @@ SURFACE = {
     "protosieve.plots": ["Plots"],
     "protosieve.distributed": [
         "PARTITION_ROWS", "Candidates", "Cluster", "Estimate", "Job", "LocalWorkers", "Outline", "Partition", "Plan",
-        "Serial", "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels", "merge_candidates",
-        "merge_summaries", "merge_weights", "partitions_of", "select_partition", "settle", "summarise",
-        "weigh_partition",
+        "Serial", "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels",
+        "merge_candidates", "merge_summaries", "merge_weights", "partitions_of", "select_partition", "settle",
+        "summarise", "weigh_partition",
     ],
     "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
     "protosieve.spark": ["select"],
