@@ -404,8 +404,8 @@ def test_what_arrives_is_all_that_is_asked_for_or_all_there_is_so_far(monkeypatc
 def test_a_pipe_that_is_silent_does_not_keep_back_what_it_said():
     out, into = os.pipe()
     with os.fdopen(into, "wb", buffering=0) as speaker, os.fdopen(out, "rb") as heard:
-        opened = _places.Pipe("a pipe", lambda: heard, own=False).open()
         speaker.write(b"one\n")
+        opened = _places.Pipe("a pipe", lambda: heard, own=False).open()
         assert opened.arriving(1 << 20) == b"one\n"  # and does not wait for more
         speaker.write(b"two\n")
         assert opened.arriving(1 << 20) == b"two\n"
