@@ -34,7 +34,7 @@ from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._options import Options, kernel_of
 from protosieve.spark._digest import Digest
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import CELLS, Choosing, Looking, Task, Weighting
+from protosieve.spark._tasks import CELLS, Choosing, Looking, PartitionTask, Weighting
 from protosieve.spark._tree import Merging
 
 pytestmark = [
@@ -145,7 +145,7 @@ def test_a_digest_does_not_mind_what_lies_in_the_slots_of_nulls():
 def ran(work, slices, known=None, features=("height", "first.born", "town")):
     """A pass as Spark would do it: the task pickled, columns under other names, batches of 300 rows."""
     names = [f"c{i}" for i in range(len(slices[0].column_names))]
-    task = pickle.loads(pickle.dumps(Task(work, slices[0].schema, list(features), "partition", known)))
+    task = pickle.loads(pickle.dumps(PartitionTask(work, slices[0].schema, list(features), "partition", known)))
     batches = [
         cell
         for number, table in reversed(list(enumerate(slices)))
@@ -171,7 +171,7 @@ def test_tasks_return_what_partitions_in_process_do():
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
     monkeypatch.setattr("protosieve.spark._tasks._PIECE", 1000)
     job = job_over(options(**PLAIN), SLICES)
-    task = Task(Looking(job.outline()), SLICES[0].schema, ["height"], "partition")
+    task = PartitionTask(Looking(job.outline()), SLICES[0].schema, ["height"], "partition")
     found = list(task.on(4, SLICES[0].to_batches()))
     assert len(found) > 10
     assert max(len(cell.column("state")[0].as_py()) for cell in found) == 1000

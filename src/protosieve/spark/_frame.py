@@ -11,7 +11,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.io import BatchSource, Stretch
 from protosieve.io._file import explain
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import SPARK_CELLS, Choosing, Task, Work
+from protosieve.spark._tasks import SPARK_CELLS, Choosing, PartitionTask, Step
 from protosieve.spark._tree import Merging
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class Frame:
         found = self._df.select(place).where(f.size(place) > 0).limit(1).toArrow().column(0).combine_chunks()
         return found if len(found) else pa.nulls(1, self.schema.field(name).type)
 
-    def over(self, work: Work, features: list[str], columns: Sequence[str] | None) -> Returned:
+    def over(self, work: Step, features: list[str], columns: Sequence[str] | None) -> Returned:
         """A first pass: ``work`` on every partition, of some columns or all; rows are told by ``features``."""
         return Returned(self.title, features, self._cells(work, features, columns, None).toArrow())
 
-    def again(self, before: Returned, work: Work, columns: Sequence[str] | None) -> Returned:
+    def again(self, before: Returned, work: Step, columns: Sequence[str] | None) -> Returned:
         """A later pass, over the same rows as ``before``."""
         cells = self._cells(work, before.features, columns, before.digests)
         return self._all(before, cells, before.digests)
@@ -74,11 +74,11 @@ class Frame:
         return found
 
     def _cells(
-        self, work: Work, features: list[str], columns: Sequence[str] | None, known: Mapping[int, bytes] | None
+        self, work: Step, features: list[str], columns: Sequence[str] | None, known: Mapping[int, bytes] | None
     ) -> "DataFrame":
         names = self.schema.names if columns is None else list(columns)
         schema = pa.schema([self.schema.field(name) for name in names])
-        task = Task(work, schema, features, self.title, known)
+        task = PartitionTask(work, schema, features, self.title, known)
         return self._df.select(*map(self._place_of, names)).mapInArrow(_function(task), SPARK_CELLS)
 
     def _place_of(self, name: str) -> str:

@@ -36,7 +36,9 @@ class Passes:
         self.job = Job(self.run, parts[:1], parts[1:])
 
     def result(self) -> Prototypes:
-        """All of it: two jobs of Spark, three with exact weights, one more for a target."""
+        """All of it: a pass of Spark's to look, one to choose, one for exact weights and one more for a target; before
+        them it has counted the rows and, of lists, looked for the first.
+        """
         layout = self.run.layout
         outline = self.job.outline()
         seen = self.inputs.over(Looking(outline), layout.columns, outline.columns)
@@ -80,4 +82,7 @@ def _files(seen: Returned) -> list[dict[str, object]]:
 
 
 def _merged(seen: Returned) -> Summary:
-    return merge_summaries(value for _, value in seen.values())
+    """Of all partitions; what they sent is let go."""
+    whole = merge_summaries(value for _, value in seen.values())
+    seen.forget()
+    return whole

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from protosieve import _state
 from protosieve.errors import InputError
-from protosieve.spark._tasks import changed, title_of
+from protosieve.spark._tasks import not_the_same, title_of
 
 __all__ = ["Returned"]
 
@@ -42,11 +42,15 @@ class Returned:
             pieces = self._cells.column("state").slice(first, last - first).to_pylist()
             yield number, _state.loads(b"".join(pieces), title_of(self.title, number))
 
+    def forget(self) -> None:
+        """Let the values go, which were all taken in; which partitions there were, and their digests, stay known."""
+        self._cells = self._cells.slice(0, 0)
+
     def check_all(self, numbers: Iterable[int]) -> None:
         """Every one of these partitions, which were there before."""
         missing = [number for number in numbers if number not in self.digests]
         if missing:
-            raise changed(title_of(self.title, missing[0]), "it is not there any more")
+            raise not_the_same(title_of(self.title, missing[0]), "it is not there any more")
 
     def _raise_first(self) -> None:
         errors = [error for error in self._column("error") if error is not None]

@@ -25,10 +25,11 @@ from protosieve.pipeline._run import Weighing
 from protosieve.spark._digest import Digest
 
 __all__ = [
-    "CELLS", "SPARK_CELLS", "Choosing", "Looking", "Task", "Weighting", "Work", "changed", "failed", "sent", "title_of",
+    "CELLS", "SPARK_CELLS", "Choosing", "Looking", "PartitionTask", "Step", "Weighting", "failed", "not_the_same",
+    "sent", "title_of",
 ]  # fmt: skip
 
-Work: TypeAlias = Callable[[Partition], object]
+Step: TypeAlias = Callable[[Partition], object]
 
 CELLS = pa.schema(
     {"partition": pa.int64(), "piece": pa.int32(), "error": pa.string(), "digest": pa.binary(), "state": pa.binary()}
@@ -69,14 +70,14 @@ class Weighting:
 
 
 @dataclass(frozen=True)
-class Task:
+class PartitionTask:
     """A pass over one partition: its batches in, a storable value out, as bytes in a row or several of `CELLS`.
 
     ``known`` are the digests of an earlier pass, whose rows must come again. What is wrong with rows is returned as
     well: raised here it would reach the user as the stack of some worker.
     """
 
-    work: Work
+    work: Step
     schema: pa.Schema  # of the batches, whatever Spark calls their columns
     features: list[str]  # to tell rows by
     title: str  # of the partitions
@@ -105,17 +106,17 @@ class Task:
     def _worked(self, number: int, batches: Iterator[pa.RecordBatch]) -> object:
         source = BatchSource(title_of(self.title, number), self.schema, batches)
         if self.known is not None and number not in self.known:
-            raise changed(source.name, "there was no such partition before")
+            raise not_the_same(source.name, "there was no such partition before")
         try:
             return self.work(Partition(number, number, [Stretch(source)], None))
         except InputError as error:
             if self.known is None:
                 raise
-            raise changed(source.name, str(error)) from error  # all rows were fine before
+            raise not_the_same(source.name, str(error)) from error  # all rows were fine before
 
     def _check(self, number: int, digest: bytes) -> None:
         if self.known is not None and digest != self.known[number]:
-            raise changed(title_of(self.title, number), "as many, but others or in another order")
+            raise not_the_same(title_of(self.title, number), "as many, but others or in another order")
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(batch.columns, names=self.schema.names)
@@ -130,7 +131,7 @@ def title_of(title: str, number: int) -> str:
     return f"{title} {number}"
 
 
-def changed(name: str, how: str) -> InputError:
+def not_the_same(name: str, how: str) -> InputError:
     """What to say of rows that are not the same when they are read again."""
     return InputError(
         f"{name}: gave other rows when it was read again ({how}); its rows must be the same, in the same order, every "
