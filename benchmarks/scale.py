@@ -14,17 +14,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks._measure import mixture, peak_mb
 
-COLUMNS, PART_ROWS, GROUP_ROWS, PARTITION_ROWS = 64, 1_000_000, 25_000, 50_000
+COLUMNS, PARTITION_ROWS = 64, 50_000
+PART_NUMBERS, GROUP_NUMBERS = 64_000_000, 1_600_000  # in a file, and in a row group
 FOLDER = Path(".bench/scale")
 HEADS = (
-    *("rows", "partitions", "workers", "survey s", "select s", "weigh s", "merge s", "all s", "speed-up"),
+    *("rows", "partitions", "workers", "survey s", "settle s", "select s", "weigh s", "end s", "all s", "speed-up"),
     *("worker MB", "driver MB"),
 )
 
@@ -35,6 +37,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--m", type=int, default=100)
+    parser.add_argument("--columns", type=int, default=COLUMNS)
+    parser.add_argument("--embedding", action="store_true", help="one column of lists")
     parser.add_argument("--partition-rows", type=int, default=PARTITION_ROWS)
     parser.add_argument("--exact-weights", action="store_true")
     parser.add_argument("--child", nargs=2, metavar=("FOLDER", "WORKERS"), help=argparse.SUPPRESS)
@@ -42,13 +46,14 @@ def main() -> None:
     if options.child:
         print(json.dumps(child(Path(options.child[0]), int(options.child[1]), options)))
         return
-    print(f"rows x {COLUMNS} float32, m={options.m}, on {os.cpu_count()} processors")
+    how = "in lists" if options.embedding else "in columns"
+    print(f"rows x {options.columns} float32 {how}, m={options.m}, on {os.cpu_count()} processors")
     print(f"| {' | '.join(HEADS)} |")
     print("|---" * len(HEADS) + "|")
     for rows in options.rows:
         first = None
         for workers in options.workers:
-            found = measured(written(rows), workers, options)
+            found = measured(written(rows, options.columns, options.embedding), workers, options)
             first = first or found
             print(line(rows, workers, found, first), flush=True)
         told = ", ".join(f"{name} {sent:,} -> {back:,}" for name, (sent, back) in found["sizes"].items())
@@ -59,39 +64,35 @@ def main() -> None:
 def line(rows: int, workers: int, found: dict[str, Any], first: dict[str, Any]) -> str:
     """One line of the table."""
     seconds = found["seconds"]
-    spent = " | ".join(f"{seconds.get(name, 0):.1f}" for name in ("survey", "select", "weigh", "merge", "all"))
+    spent = " | ".join(f"{seconds.get(name, 0):.1f}" for name in ("survey", "settle", "select", "weigh", "end", "all"))
     memory = f"{max(found['worker_mb']):.0f} | {found['driver_mb']:.0f}"
     speed = first["seconds"]["all"] / seconds["all"]
     return f"| {rows:,} | {found['partitions']} | {workers} | {spent} | {speed:.2f} | {memory} |"
 
 
-def written(rows: int) -> Path:
+def written(rows: int, columns: int, embedding: bool) -> Path:
     """A folder of Parquet parts of a mixture of 50 Gaussians, written once."""
-    folder = FOLDER / str(rows)
+    folder = FOLDER / f"{rows}x{columns}{'-lists' if embedding else ''}"
     if not folder.exists():
-        making = FOLDER / f"{rows}.making"
+        making = folder.with_suffix(".making")
         making.mkdir(parents=True, exist_ok=True)
-        parts = max(1, rows // PART_ROWS)
-        for i, chunk in enumerate(mixture(rows, COLUMNS, parts)):
-            table = pa.table({f"c{j}": chunk[:, j] for j in range(COLUMNS)})
-            pq.write_table(table, making / f"part-{i:04}.parquet", row_group_size=GROUP_ROWS)
+        for i, chunk in enumerate(mixture(rows, columns, max(1, rows * columns // PART_NUMBERS))):
+            table = lists(chunk) if embedding else pa.table({f"c{j}": chunk[:, j] for j in range(columns)})
+            pq.write_table(table, making / f"part-{i:04}.parquet", row_group_size=GROUP_NUMBERS // columns)
         making.rename(folder)
     return folder
 
 
+def lists(rows: np.ndarray) -> pa.Table:
+    """Rows as lists of one length, in one column."""
+    return pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])})
+
+
 def measured(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, Any]:
     """One run in a process of its own."""
-    words = [
-        "--m",
-        str(options.m),
-        "--partition-rows",
-        str(options.partition_rows),
-        "--child",
-        str(folder),
-        str(workers),
-    ]
-    words += ["--exact-weights"] if options.exact_weights else []
-    command = [sys.executable, "-m", "benchmarks.scale", *words]
+    flags = [f"--{name}" for name in ("exact-weights", "embedding") if getattr(options, name.replace("-", "_"))]
+    counts = ["--m", options.m, "--partition-rows", options.partition_rows, "--child", folder, workers]
+    command = [sys.executable, "-m", "benchmarks.scale", *flags, *map(str, counts)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -107,6 +108,7 @@ def child(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, 
         Gaussian(),
         exact_weights=options.exact_weights,
         partition_rows=options.partition_rows,
+        embedding="vector" if options.embedding else None,
     )
     with LocalWorkers(workers) as executor:
         everywhere = executor.submit(ready).result() and executor._inner._client.run
@@ -134,19 +136,21 @@ def ready() -> bool:
 
 
 class Clock:
-    """Seconds of every pass, and of what comes after the last partition."""
+    """Seconds of every pass, and of what is done between them."""
+
+    before: ClassVar = {"survey": "begin", "select": "settle", "weigh": "end"}  # what is done before a pass
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
         self._spent: dict[str, float] = {}
 
     def __call__(self, tick: Any) -> None:
-        """A pass begins or goes on; the time since the last partition is that of the next step: of a merge."""
-        self._add("merge" if tick.rows == 0 else tick.label)
+        """A pass begins, or goes on."""
+        self._add(self.before[tick.label] if tick.rows == 0 else tick.label)
 
     def stop(self) -> dict[str, float]:
         """All of it is done."""
-        self._add("merge")
+        self._add("end")
         return {**self._spent, "all": time.perf_counter() - self._start}
 
     def _add(self, label: str) -> None:
