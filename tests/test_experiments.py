@@ -29,6 +29,8 @@ from experiments.measures.choose import METHODS, RANDOM, chosen
 from experiments.pages import figures_1_2, table_1
 from protosieve.kernels import Gaussian
 
+pytestmark = pytest.mark.xdist_group("experiments")  # they share a run that takes a minute
+
 ROOT = Path(__file__).parents[1]
 
 
