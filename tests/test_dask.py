@@ -13,7 +13,7 @@ import pytest
 
 from mortal import PLACES, Deadly, Mortal
 from oracles import select_in_turn
-from protosieve import InputError, ParameterError, ProtosieveError, select
+from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
 from protosieve.distributed import Cluster, LocalWorkers, begin, drive
 from protosieve.distributed._flight import window_of
 from terminals import COMMAND, environment
@@ -107,7 +107,12 @@ def test_a_cluster_that_is_there_is_used_and_stays(folder, alone, two):
 
 
 def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
-    monkeypatch.setattr("protosieve.distributed._dask._WAIT", 0.5)
+    monkeypatch.setattr("protosieve.distributed._dask._ANSWER", 0.5)
+    with (
+        pytest.raises(InputError, match=r"^nonsense: is no address of a Dask scheduler; give"),
+        Cluster("nonsense") as one,
+    ):
+        one.submit(int)
     with (
         pytest.raises(InputError, match=r"^tcp://127\.0\.0\.1:9: no Dask scheduler answers there"),
         Cluster("tcp://127.0.0.1:9") as executor,
@@ -116,13 +121,38 @@ def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
 
 
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
-    monkeypatch.setattr("protosieve.distributed._dask._WAIT", 0.5)
+    monkeypatch.setattr("protosieve.distributed._dask._WORKERS", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", scheduler_kwargs={"dashboard": False}) as none,
         pytest.raises(InputError, match=r"the Dask scheduler there has had no workers for 0\.5 seconds; start some"),
         Cluster(none.scheduler_address) as executor,
     ):
         executor.submit(int)
+
+
+def test_workers_that_do_not_start_are_told_of(monkeypatch):
+    def fails(**_):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    with pytest.raises(
+        ProtosieveError, match=r"^workers did not start \(Nanny failed to start\)\. Is there memory for 2"
+    ):
+        LocalWorkers(2).submit(int)
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from protosieve.distributed import LocalWorkers\nLocalWorkers(1).submit(int).result()\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=environment())
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith('in a script, start them below `if __name__ == "__main__":`')
+
+
+@pytest.mark.filterwarnings("default::protosieve.ProtosieveWarning")
+def test_more_workers_than_partitions_are_told_of(folder, two):
+    with pytest.warns(ProtosieveWarning, match="1 partition for 2 workers: not all of them have something to do; part"):
+        select(folder, 20, id="name", executor=two)
 
 
 def test_no_tasks_are_taken_after_the_end():
@@ -187,6 +217,29 @@ def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goe
     expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=250)))
     assert pq.read_table(out).equals(expected.table)
     assert not work.exists()
+
+
+def test_ctrl_c_while_workers_start_is_one_line(folder, tmp_path):
+    words = [
+        "select",
+        str(folder),
+        "-m",
+        "20",
+        "--partition-rows",
+        "250",
+        "--workers",
+        "2",
+        "-o",
+        str(tmp_path / "o.csv"),
+    ]
+    run = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, env=environment(), process_group=0)
+    wait_until(lambda: len(psutil.Process(run.pid).children()) >= 2)  # one may be Python's own, to clean up behind it
+    os.killpg(run.pid, signal.SIGINT)
+    told = run.communicate(timeout=60)[1].splitlines()
+    assert run.returncode == 130
+    assert told[-1] == "protosieve: stopped after 0 of 12 partitions of pass 1 of 2; nothing was written"
+    assert len(told) == 3 + 1  # what was foreseen comes first
+    assert not list(tmp_path.iterdir())
 
 
 def wait_until(there):

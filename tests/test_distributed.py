@@ -1,5 +1,6 @@
 """Partitions and merges: one answer, whatever carries the pieces, as good as that of one stream."""
 
+import gzip
 import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -126,11 +127,12 @@ def test_no_partition_is_more_than_one_group_larger_than_wanted(files, partition
     assert len(partitions) <= max(1, -(-sum(map(sum, files)) // partition_rows))
 
 
-def test_small_files_share_a_partition_and_large_ones_are_cut(folder):
-    partitions = partitions_of(find_sources(folder), 500)
+@pytest.mark.parametrize("rows", [500, 1500])
+def test_small_files_share_a_partition_and_large_ones_are_cut(folder, rows):
+    partitions = partitions_of(find_sources(folder), rows)
     homes = [part.names for part in partitions]
-    assert max(map(len, homes)) == 2
-    assert sum(str(folder / "3.parquet") in names for names in homes) == 3
+    assert max(map(len, homes)) == (1 if rows == 500 else 2)
+    assert sum(str(folder / "3.parquet") in names for names in homes) == (3 if rows == 500 else 1)
     read = [
         row
         for part in partitions
@@ -139,6 +141,18 @@ def test_small_files_share_a_partition_and_large_ones_are_cut(folder):
         for row in piece.table["name"].to_pylist()
     ]
     assert read == [f"row {i}" for i in range(4000)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "csv.gz"])
+def test_text_is_cut_by_the_length_of_its_first_rows(tmp_path, ending):
+    for i in range(12):
+        lines = [f'{{"x": {n:05}}}' if ending == "jsonl" else f"{n:05}" for n in range(1000)]
+        text = "\n".join(lines if ending == "jsonl" else ["x", *lines]) + "\n"
+        data = text.encode()
+        (tmp_path / f"{i:02}.{ending}").write_bytes(gzip.compress(data, mtime=0) if ending.endswith("gz") else data)
+    parts = partitions_of(find_sources(tmp_path), 3010)  # a header looks like a row
+    assert [len(part.names) for part in parts] == [3, 3, 3, 3]
+    assert [part.rows for part in parts] == [None] * 4
 
 
 def test_a_partition_of_no_rows_is_refused(folder):

@@ -32,6 +32,7 @@ from protosieve import (
 from protosieve.cli import main
 from protosieve.distributed import Serial, Work, begin, drive, estimate, fan_in, levels, select_partition, summarise
 from protosieve.distributed import _driver as driving
+from protosieve.distributed import _flight as flying
 from protosieve.distributed import _merge as merging
 from protosieve.distributed._flight import Attempt, window_of
 from protosieve.io._parquet import ParquetSource
@@ -398,6 +399,21 @@ def test_a_task_that_the_executor_drops_is_told_of(folder):
         drive(job_of(folder), Dropping())
 
 
+def test_workers_that_are_all_gone_are_told_of(folder, monkeypatch):
+    class Deserted(Executor):
+        """A client without workers, whose tasks are never done."""
+
+        _client = type("Client", (), {"nthreads": lambda _: {}})()
+
+        def submit(self, fn, /, *args):
+            return Future()
+
+    monkeypatch.setattr(flying, "_LOOK", 0.01)
+    monkeypatch.setattr(flying, "_PATIENCE", 0.05)
+    with pytest.raises(ProtosieveError, match=r"^all workers are gone, and none has come back for 0\.05 seconds\."):
+        drive(job_of(folder), Deserted())
+
+
 def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(driving, "summarise", mortal.Mortal(driving.summarise, tmp_path, 2))
     with (
@@ -460,6 +476,8 @@ def test_what_one_stream_can_do_and_partitions_cannot_is_said_first(folder, tmp_
         select("-", 20, executor=Serial())
     with pytest.raises(ParameterError, match="partition_rows must be a whole number of at least 1, got 0"):
         select(folder, 20, partition_rows=0)
+    with pytest.raises(ParameterError, match=r"executor must be one of concurrent\.futures, got 3"):
+        select(folder, 20, executor=3)
     with pytest.raises(ParameterError, match="window is for runs over partitions; give executor, partition_rows or"):
         select(folder, 20, window=3)
     with pytest.raises(ParameterError, match="at_once must be a whole number of at least 2, got 1"):
@@ -517,6 +535,26 @@ def test_what_is_there_already_is_told(folder, tmp_path, capsys):
     assert f"12 of 36 results of partitions are in {work} already\n" in capsys.readouterr().err
 
 
+def test_a_dry_run_says_what_is_there_too(folder, tmp_path, monkeypatch, capsys):
+    work = kept(folder, tmp_path, exact_weights=False, sample=16384)
+    words = ["-m", "20", "--id", "name", "--partition-rows", "250", "--dry-run", "--work"]
+    for place, last in ((work, f"12 of 24 results of partitions are in {work} already"), (tmp_path / "no", "about")):
+        monkeypatch.setattr(sys, "argv", ["protosieve", "select", str(folder), *words, str(place)])
+        assert main() == 0
+        assert capsys.readouterr().out.splitlines()[-1].startswith(last)
+    assert len(list(work.glob("survey-*.npz"))) == 12
+    assert not (tmp_path / "no").exists()
+
+
+def test_work_stays_as_long_as_its_result_is_written_nowhere(folder, tmp_path):
+    asked = {"id": "name", "sample": 1000, "partition_rows": 250, "work": tmp_path / "work"}
+    found = select(folder, 20, **asked)
+    counting = Counting(Serial())
+    assert same(select(folder, 20, **asked, executor=counting, output=tmp_path / "out.parquet"), found)
+    assert counting.given == []
+    assert not (tmp_path / "work").exists()
+
+
 def test_a_seed_that_nobody_asked_for_is_kept(folder, tmp_path):
     work = kept(folder, tmp_path, random_state=None)
     job = job_of(folder, random_state=None)
@@ -531,10 +569,13 @@ def test_a_seed_that_nobody_asked_for_is_kept(folder, tmp_path):
 
 def test_a_folder_of_another_run_is_refused_and_the_difference_named(folder, tmp_path):
     work = kept(folder, tmp_path)
-    for others, words in (({"sample": 999}, "sample was 1000 and is 999 now"), ({"m": 21}, "-m was 20 and is 21 now")):
+    for others, words in (
+        ({"sample": 999}, "--sample was 1000 and is 999 now"),
+        ({"m": 21}, "-m was 20 and is 21 now"),
+    ):
         with pytest.raises(StateFileError, match=rf"work: is of another run: {words}\. Give what was given then"):
             Work(work, job_of(folder, **others))
-    with pytest.raises(StateFileError, match="is of another run: partition_rows was 250 and is 500 now"):
+    with pytest.raises(StateFileError, match="is of another run: --partition-rows was 250 and is 500 now"):
         Work(work, begin(options(folder, partition_rows=500)))
 
 
@@ -628,7 +669,7 @@ def test_one_run_at_a_time_works_in_a_folder(folder, tmp_path):
         code = f"{other}; print(hold(Path(sys.argv[1])))"
         command = [sys.executable, "-c", code, str(tmp_path / "work" / "run.lock")]
         assert subprocess.run(command, capture_output=True, text=True).stdout == "None\n"
-    select(folder, 20, **asked, work=tmp_path / "work")
+    select(folder, 20, **asked, work=tmp_path / "work", output=tmp_path / "out.csv")
     assert not (tmp_path / "work").exists()
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
@@ -9,9 +10,9 @@ from typing import Any, TypeAlias
 
 from protosieve import distributed
 from protosieve._prototypes import Prototypes
-from protosieve.distributed import Estimate, Serial, Work, drive, estimate
+from protosieve.distributed import Estimate, LocalWorkers, Serial, Work, drive, estimate
 from protosieve.distributed._flight import window_of
-from protosieve.errors import OutputError, ParameterError
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
 from protosieve.pipeline._bar import bar
@@ -142,7 +143,7 @@ def select(
         Cut the files into partitions and work on these there: threads, processes, or
         ``client.get_executor(retries=2, pure=False)`` of a Dask cluster. See docs/scale.md.
     partition_rows : int, optional
-        Cut the files into partitions of about so many rows; 1,000,000 where only ``executor`` or ``work`` is given. The
+        Cut the files into partitions of about so many rows; 250,000 where only ``executor`` or ``work`` is given. The
         choice depends on it, and not on the executor.
     window : int, optional
         Partitions that are at the executor at a time; by default two for each of its workers, and no fewer than 4.
@@ -182,6 +183,8 @@ def select(
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise ParameterError(f"executor must be one of concurrent.futures, got {executor!r}")
     if executor is not None or partition_rows is not None or work is not None:
         check_no_stream(checkpoint, resume, watch)
         partitions = distributed.begin(options)
@@ -216,6 +219,7 @@ def _over_partitions(
     outputs = {"output": output, "report": page}
     check_apart(outputs, None, job.sources)
     with nullcontext() if work is None else Work(work, job) as kept:
+        _check_busy(job, executor)
         _check_no_results(kept, [*outputs.values(), *(source.name for source in job.sources)])
         if not quiet:
             _tell(estimate(job, window_of(executor, window)), kept)
@@ -223,9 +227,23 @@ def _over_partitions(
             result = drive(job, executor, window=window, work=kept, watcher=watcher)
         _write(result, output)
         Onlookers(job.run, [file["name"] for file in job.run.files], page, None).finish(result)
-        if kept is not None:
+        if kept is not None and output is not None:
             kept.remove()
     return result
+
+
+def _check_busy(job: distributed.Job, executor: Executor) -> None:
+    """Whether there is something to do for all workers that are started."""
+    partitions, workers = len(job.inputs), getattr(executor, "_max_workers", 1)
+    if isinstance(executor, LocalWorkers) and partitions < workers:
+        few = f"{partitions} partition{'s' * (partitions > 1)} for {workers} workers"
+        rows = job.run.options.partition_rows
+        warnings.warn(
+            f"{few}: not all of them have something to do; partition_rows={rows}, or row groups, of fewer rows make "
+            "more partitions",
+            ProtosieveWarning,
+            stacklevel=4,
+        )
 
 
 def _check_no_results(kept: Work | None, paths: Sequence[str | os.PathLike[str] | None]) -> None:

@@ -239,7 +239,7 @@ Dask: TypeAlias = Annotated[
 PartitionRows: TypeAlias = Annotated[
     str | None,
     typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY, show_default=False,
-                 help="Rows of a partition, by default a million. The choice depends on it, and on workers it does "
+                 help="Rows of a partition, by default 250,000. The choice depends on it, and on workers it does "
                       "not."),
 ]  # fmt: skip
 Work: TypeAlias = Annotated[

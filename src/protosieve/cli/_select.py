@@ -11,7 +11,7 @@ from protosieve._select import check_no_stream, select
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
-from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, begin, estimate
+from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, Work, begin, estimate
 from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
 from protosieve.pipeline._options import options_of
@@ -36,7 +36,10 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
     place = _place(asked["workers"], asked["dask"])
     if given["dry_run"]:
         check_no_stream(options["checkpoint"], options["resume"], options["watch"])
-        _tell(estimate(begin(options_of(options)), window_of(place or Serial())), given["json"])
+        job = begin(options_of(options))
+        _tell(estimate(job, window_of(place or Serial())), given["json"])
+        if options["work"] is not None and not given["json"]:
+            sys.stdout.write(Work.look(options["work"], job))
         return None
     with notes(given["quiet"]), place or nullcontext() as executor:
         result = select(**options, executor=executor)

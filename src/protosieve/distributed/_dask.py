@@ -1,11 +1,15 @@
 """Dask as an executor: processes of this machine, or a cluster that is there already."""
 
+import multiprocessing
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
-from protosieve.errors import InputError, ParameterError
+from protosieve._words import one_line
+from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.selectors._rules import whole_number
 
 __all__ = ["Cluster", "LocalWorkers"]
@@ -14,9 +18,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _RETRIES = 2  # of a task that fails, such as for a network's sake; a worker that dies is another matter, and Dask's
-_WAIT = 30  # seconds for a cluster to answer
+_ANSWER, _WORKERS = 10, 60  # seconds for a scheduler to answer, and for the first of its workers to come
+_GUARD = 'in a script, start them below `if __name__ == "__main__":`'
 _SETTINGS: dict[str, Any] = {
     **{f"distributed.nanny.pre-spawn-environ.{name}_NUM_THREADS": 1 for name in ("OMP", "OPENBLAS", "MKL")},
+    "distributed.worker.profile.enabled": False,  # what it collects for the dashboard grows with time
     "distributed.admin.large-graph-warning-threshold": "100GB",  # a merge is given its candidates
 }
 
@@ -34,7 +40,9 @@ class Dask(Executor):
         if self._is_over:
             raise RuntimeError(f"{type(self).__name__} takes no tasks after shutdown")
         if self._inner is None:
-            with ThreadPoolExecutor(1) as starter:  # in another thread Ctrl-C cannot leave a cluster half made
+            _check_guard()
+            # in another thread Ctrl-C cannot leave a cluster half made; nor does it reach processes begun there
+            with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
                 self._inner = starter.submit(self._start).result()
         future: Future[T] = self._inner.submit(fn, *args, **kwargs)
         return future
@@ -56,6 +64,19 @@ class Dask(Executor):
 
     def _connected(self) -> AbstractContextManager[Any]:
         raise NotImplementedError
+
+
+def _check_guard() -> None:
+    """In a process that is being started, which runs the script that starts it once more."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ParameterError(f"workers are started anew by each of them; {_GUARD}")
+
+
+def _without_interrupts() -> None:
+    """Threads and processes begun by this thread leave Ctrl-C, of which a terminal tells all, to the driver."""
+    if hasattr(signal, "pthread_sigmask"):  # Windows has none
+        resource_tracker.ensure_running()  # which undoes it when it starts
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 class LocalWorkers(Dask):
@@ -99,31 +120,40 @@ def _local(workers: int) -> Iterator[Any]:
     distributed = _distributed()
     with (
         dask.config.set(_SETTINGS),
-        distributed.LocalCluster(
+        _cluster(distributed, workers) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _cluster(distributed: Any, workers: int) -> Any:
+    try:
+        return distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             memory_limit=0,
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
-            preload=["protosieve.distributed._worker"],
             silence_logs="CRITICAL",
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+        )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ProtosieveError(
+            f"workers did not start ({one_line(str(error)).rstrip('.')}). Is there memory for {workers}? And {_GUARD}"
+        ) from error
 
 
 @contextmanager
 def _there(address: str) -> Iterator[Any]:
     distributed = _distributed()
+    remedy = "give the address it told when it started, such as tcp://10.0.0.5:8786"
+    if ":" not in address:
+        raise InputError(f"{address}: is no address of a Dask scheduler; {remedy}")
     try:
-        client = distributed.Client(address, timeout=_WAIT, set_as_default=False)
+        client = distributed.Client(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{address}: no Dask scheduler answers there ({type(error).__name__}); give the address it told when it "
-            "started, such as tcp://10.0.0.5:8786"
-        ) from error
+        why = type(error).__name__
+        raise InputError(f"{address}: no Dask scheduler answers there ({why}); {remedy}") from error
     with client:
         _wait_for_some(address, client)
         yield client
@@ -131,11 +161,11 @@ def _there(address: str) -> Iterator[Any]:
 
 def _wait_for_some(address: str, client: Any) -> None:
     try:
-        client.wait_for_workers(1, timeout=_WAIT)
+        client.wait_for_workers(1, timeout=_WORKERS)
     except TimeoutError as error:
         raise InputError(
-            f"{address}: the Dask scheduler there has had no workers for {_WAIT:g} seconds; start some, such as with "
-            "dask worker --nthreads 1"
+            f"{address}: the Dask scheduler there has had no workers for {_WORKERS:g} seconds; start some, such as "
+            "with dask worker --nthreads 1"
         ) from error
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from operator import itemgetter
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from protosieve.selectors._rules import whole_number
 __all__ = ["Flight", "Task", "window_of"]
 
 _FEWEST = 4
+_LOOK, _PATIENCE = 5.0, 60.0  # seconds between looks at whether there are workers, and without any
 
 
 class Task(NamedTuple):
@@ -182,8 +183,22 @@ class Flight:
         """Until the first has come; what comes meanwhile is noted, and kept, as it does."""
         while not self._flying[0].is_noted:
             with self._stop.at_once():
-                future = self._came.get()
+                future = self._next()
             self._note(next(one for one in self._flying if one.future is future))
+
+    def _next(self) -> Future[Any]:
+        """What comes next, if there is anybody it could come from."""
+        alone = 0.0
+        while True:
+            try:
+                return self._came.get(timeout=_LOOK)
+            except Empty:
+                alone = 0.0 if _workers(self._executor) else alone + _LOOK
+            if alone >= _PATIENCE:
+                raise ProtosieveError(
+                    f"all workers are gone, and none has come back for {_PATIENCE:g} seconds. A run with --work DIR "
+                    "can go on"
+                )
 
     def _note(self, one: _Flying) -> None:
         if one.is_noted:

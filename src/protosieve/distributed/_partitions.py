@@ -10,8 +10,8 @@ from protosieve.selectors._rules import whole_number
 
 __all__ = ["PARTITION_ROWS", "ROW_BYTES", "Partition", "partitions_of"]
 
-PARTITION_ROWS = 1_000_000
-ROW_BYTES = 256  # of a file that does not tell its rows, in which they are counted: a guess, for balance only
+PARTITION_ROWS = 250_000
+ROW_BYTES = 256  # of a file that says nothing about its rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,13 @@ class Partition:
 def partitions_of(sources: Sequence[Source], partition_rows: int = PARTITION_ROWS) -> list[Partition]:
     """Cut files, in their order, into partitions of about ``partition_rows`` rows.
 
-    Parquet is cut at row groups; of other formats a file stays whole. Small files share a partition. The list follows
+    Parquet is cut at row groups; of other formats a file stays whole, and where it does not tell its rows they are
+    guessed by its size and the first rows of the first such file. Small files share a partition. The list follows
     from the files and ``partition_rows`` alone, so that any number of workers gives the same answer; it is as even as
     whole groups allow: no partition is more than one group larger than the average. Reads the heads of all files.
     """
     whole_number(1).check("select", "partition_rows", partition_rows)
-    groups = [group for file, source in enumerate(sources) for group in _groups(file, source)]
+    groups = list(_groups(sources))
     total = sum(group.weight for group in groups)
     parts = max(1, math.ceil(total / partition_rows))
     begins = itertools.accumulate((group.weight for group in groups[:-1]), initial=0.0)
@@ -74,12 +75,16 @@ class _Group:
     weight: float  # in rows
 
 
-def _groups(file: int, source: Source) -> list[_Group]:
-    known = source.groups()
-    if known is None:
-        return [_Group(file, 0, None, (source.size or 0) / ROW_BYTES)]
-    firsts = itertools.accumulate(known, initial=0)
-    return [_Group(file, first, rows, rows) for first, rows in zip(firsts, known or [0], strict=False)]
+def _groups(sources: Sequence[Source]) -> Iterator[_Group]:
+    row_bytes: float | None = None
+    for file, source in enumerate(sources):
+        known = source.groups()
+        if known is None:
+            row_bytes = row_bytes or source.row_bytes() or ROW_BYTES
+            yield _Group(file, 0, None, (source.size or 0) / row_bytes)
+            continue
+        firsts = itertools.accumulate(known, initial=0)
+        yield from (_Group(file, first, rows, rows) for first, rows in zip(firsts, known or [0], strict=False))
 
 
 def _share_of(begin: float, weight: float, total: float, parts: int) -> int:

@@ -94,6 +94,14 @@ class Work:
             with suppress(OSError):
                 left.unlink()
 
+    @classmethod
+    def look(cls, folder: str | os.PathLike[str], job: Job) -> str:
+        """A line on what is there for a job, empty if there is no such folder; none is made."""
+        if not (Path(folder) / _HEAD).exists():
+            return ""
+        with cls(folder, job) as work:
+            return f"{work.story()}\n"
+
     def __enter__(self) -> "Work":
         return self
 

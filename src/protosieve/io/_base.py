@@ -80,6 +80,10 @@ class Source(ABC):
         """Rows of each group at which reading can begin at no cost; ``None`` where only reading would tell."""
         return None
 
+    def row_bytes(self) -> float | None:
+        """Where `groups` does not tell, the stored bytes of a row, about, by a look at the first of them."""
+        return None
+
     @abstractmethod
     def fingerprint(self) -> dict[str, str | int] | None:
         """Name, size and time of change (nanoseconds) or tag, by which a later run can tell that the file is another.

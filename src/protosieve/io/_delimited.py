@@ -7,10 +7,10 @@ from typing import final
 import pyarrow as pa
 
 from protosieve.io._base import BadRow, BadRows, Piece
-from protosieve.io._file import FileSource
+from protosieve.io._file import FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
 from protosieve.io._header import header_names
-from protosieve.io._places import Place, first_lines, unpacked
+from protosieve.io._places import Place, first_lines, line_bytes, unpacked
 from protosieve.io._records import Records
 
 __all__ = ["DelimitedSource"]
@@ -30,6 +30,10 @@ class DelimitedSource(FileSource):
     @property
     def title(self) -> str:
         return "TSV" if self.separator == "\t" else "CSV"
+
+    def row_bytes(self) -> float:
+        with reading(self.name, self.title):
+            return line_bytes(self.place)
 
     def _head(self) -> pa.Schema:
         with unpacked(self.place, head=True) as opened:

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from protosieve.errors import InputError
 from protosieve.io._base import BadRow, BadRows, Piece
-from protosieve.io._file import FileSource
+from protosieve.io._file import FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._objects import as_read, table_of
-from protosieve.io._places import Opened, first_lines, unpacked
+from protosieve.io._places import Opened, first_lines, line_bytes, unpacked
 
 __all__ = ["JsonLinesSource"]
 
@@ -30,6 +30,10 @@ class JsonLinesSource(FileSource):
     @property
     def title(self) -> str:
         return "JSON lines"
+
+    def row_bytes(self) -> float:
+        with reading(self.name, self.title):
+            return line_bytes(self.place)
 
     def _head(self) -> pa.Schema:
         with unpacked(self.place, head=True) as opened:

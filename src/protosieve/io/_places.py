@@ -21,12 +21,13 @@ __all__ = [
     "Place",
     "RemoteFile",
     "first_lines",
+    "line_bytes",
     "standard_input",
     "unpacked",
 ]
 
 GZIP = b"\x1f\x8b"
-_BUFFER = 1 << 18
+_BUFFER, _LOOK = 1 << 18, 1 << 20
 _WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it
 
 
@@ -138,6 +139,14 @@ def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
         if not line or len(found) >= size:
             break
     return bytes(found)
+
+
+def line_bytes(place: "Place") -> float:
+    """Stored bytes of a line, about: by those of the first megabyte."""
+    with place.peek() as stored, stored.unpacked() as opened:
+        text = opened.file.read(_LOOK)
+        size = len(text) if opened is stored else opened.taken
+    return max(size, 1) / max(text.count(b"\n"), 1)
 
 
 class Place(ABC):

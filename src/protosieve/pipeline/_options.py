@@ -39,7 +39,7 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
 _WITH_WIDTH = ("gaussian", "laplacian")
 
 # The option of the command line for each argument, where the two differ in more than dashes.
-FLAGS = {"n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
+FLAGS = {"inputs": "inputs", "n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
 
 
 @storable
@@ -116,7 +116,7 @@ class Options:
         for field in dataclasses.fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if mine != theirs:
-                return f"{FLAGS.get(field.name, field.name)} was {mine!r} and is {theirs!r} now"
+                return f"{_flag(field.name)} was {mine!r} and is {theirs!r} now"
         return None
 
     def _choice(self, name: str, known: Iterable[str]) -> None:
@@ -150,6 +150,11 @@ class Options:
                     f"{name}={getattr(self, name)!r} needs one more pass, and standard input comes once; "
                     "store the rows in a file first"
                 )
+
+
+def _flag(name: str) -> str:
+    """What an argument is called on the command line."""
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def options_of(given: Mapping[str, Any]) -> Options:
@@ -229,7 +234,7 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _flags(name: str, value: Any) -> list[str]:
-    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+    flag = _flag(name)
     if isinstance(value, bool):
         return [flag]
     if name == "coordinates":
