@@ -14,6 +14,7 @@ from browsers import Visit, open_browser
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters, load_mnist
+from protosieve.io._places import Pipe
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +26,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 BATCH_SELECTORS = (MMDCritic, ProtoDash)
+
+
+@pytest.fixture(autouse=True)
+def pipes(monkeypatch):
+    """No test has read a pipe before this one: the command line would leave its process, and that of all tests."""
+    monkeypatch.setattr(Pipe, "read", False)
 
 
 @pytest.fixture(params=SELECTORS, ids=lambda cls: cls.__name__)
