@@ -9,6 +9,7 @@ import sys
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -253,7 +254,7 @@ def spark():
         pytest.skip("Spark needs Java, and there is none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.path.dirname(__file__))  # tasks of these tests are functions of this file
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))  # tasks of these tests are functions of this file
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.sql.shuffle.partitions", 2)
