@@ -14,8 +14,9 @@ from protosieve.preprocess import Layout
 __all__ = ["Estimate", "estimate"]
 
 # In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
-# file, blocks of rows and the selector's products of them, none of which grows with rows, partitions or prototypes.
-_PROCESS, _READING = 200e6, 250e6
+# file, and for each column that of a few blocks of rows and of the selector's products of them. None of it grows with
+# rows, partitions or prototypes.
+_PROCESS, _READING, _COLUMN = 200e6, 150e6, 300e3
 _SETTLING = 6000  # for each row of the sample, that is compressed
 _MATRICES = 4  # of m x m numbers, that a selector holds at a time
 _COPIES = 4  # of candidates in a merge: as they came, joined, as they are offered, and what a result shows of them
@@ -63,7 +64,7 @@ class Estimate:
             return None
         merged = 0 if self.levels == 1 else fan_in(m) * m
         own = max(8 * self.columns * self.sample, 8 * _MATRICES * m**2 + _COPIES * self._candidate * (m + merged))
-        return _PROCESS + _READING + own
+        return _PROCESS + _READING + _COLUMN * self.columns + own
 
     @property
     def driver_bytes(self) -> float | None:
