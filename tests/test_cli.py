@@ -227,9 +227,11 @@ def test_too_little_memory_is_one_line(broken):
 def test_an_interrupt_before_there_is_a_run_is_one_line(broken):
     assert broken(KeyboardInterrupt()) == (130, "protosieve: interrupted; nothing was written\n")
     assert broken(Stopped(signal.SIGTERM)) == (143, "protosieve: stopped by SIGTERM\n")
-    again = KeyboardInterrupt()
-    again.__context__ = Stopped(signal.SIGINT)  # while the first is dealt with
-    assert broken(again) == (130, "protosieve: stopped by SIGINT\n")
+    for told in (0, 1):  # a second comes while the first is dealt with
+        asked = [Stopped(signal.SIGINT), Stopped(signal.SIGINT)]
+        asked[told].tell("stopped after 3 rows")
+        asked[1].__context__ = asked[0]
+        assert broken(asked[1]) == (130, "protosieve: stopped after 3 rows\n")
 
 
 def test_a_message_cannot_paint_the_terminal(broken):

@@ -155,6 +155,17 @@ def test_text_is_cut_by_the_length_of_its_first_rows(tmp_path, ending):
     assert [part.rows for part in parts] == [None] * 4
 
 
+def test_text_that_packs_well_or_begins_with_nothing_is_cut_evenly_too(tmp_path):
+    text = "x\n" + "".join(f"{n % 7}\n" for n in range(400_000))
+    for i in range(4):
+        (tmp_path / f"{i + 1}.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    assert [len(part.names) for part in partitions_of(find_sources(tmp_path), 900_000)] == [2, 2]
+    (tmp_path / "lines").mkdir()
+    for i in range(9):
+        (tmp_path / "lines" / f"{i}.jsonl").write_text('{"x": 1}\n' * 1000 * (i > 0))
+    assert len(partitions_of(find_sources(tmp_path / "lines"), 4000)) == 2
+
+
 def test_a_partition_of_no_rows_is_refused(folder):
     with pytest.raises(ParameterError, match="partition_rows must be a whole number of at least 1, got 0"):
         partitions_of(find_sources(folder), 0)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import pickle
 import random
 import signal
@@ -414,6 +415,26 @@ def test_workers_that_are_all_gone_are_told_of(folder, monkeypatch):
         drive(job_of(folder), Deserted())
 
 
+def test_what_is_done_when_an_error_comes_is_kept_and_not_told_of(folder, tmp_path, monkeypatch):
+    """The first task fails while the second is at work: that is waited for, and kept."""
+    begun = threading.Event()
+
+    def summarised(partition, outline):
+        if partition.number == 0:
+            begun.wait(30)
+            raise OSError("no disk")
+        begun.set()
+        time.sleep(0.3)
+        return summarise(partition, outline)
+
+    monkeypatch.setattr(driving, "summarise", summarised)
+    ticks, job = [], job_of(folder)
+    with ThreadPoolExecutor(2) as pool, Work(tmp_path / "work", job) as work, pytest.raises(OSError, match="no disk"):
+        drive(job, pool, work=work, watcher=ticks.append, window=2)
+    assert [path.name for path in (tmp_path / "work").glob("survey-*.npz")] == ["survey-000001.npz"]
+    assert len(ticks) == 1
+
+
 def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(driving, "summarise", mortal.Mortal(driving.summarise, tmp_path, 2))
     with (
@@ -671,6 +692,24 @@ def test_one_run_at_a_time_works_in_a_folder(folder, tmp_path):
         assert subprocess.run(command, capture_output=True, text=True).stdout == "None\n"
     select(folder, 20, **asked, work=tmp_path / "work", output=tmp_path / "out.csv")
     assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12, where there are threads
+def test_forked_processes_do_not_keep_the_folder(folder, tmp_path):
+    asked = {"id": "name", "partition_rows": 1500, "work": tmp_path / "work"}
+    with Work(tmp_path / "held", job_of(folder)) as held:
+        child = os.fork()
+        if not child:
+            time.sleep(60)
+            os._exit(0)
+        held._release()
+        Work(tmp_path / "held", job_of(folder))._release()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        first = select(folder, 20, **asked, executor=pool)
+        assert same(select(folder, 20, **asked, executor=pool), first)
 
 
 def test_a_folder_that_cannot_be_is_refused_at_once(folder, tmp_path):

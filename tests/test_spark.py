@@ -35,7 +35,7 @@ from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._options import Options, kernel_of
 from protosieve.spark._digest import Digest
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import CELLS, Choosing, Looking, PartitionTask, Weighting
+from protosieve.spark._tasks import CELLS, Choosing, Looking, PartitionTask, Weighting, sent
 from protosieve.spark._tree import Merging
 
 pytestmark = [
@@ -178,6 +178,17 @@ def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
     assert max(len(cell.column("state")[0].as_py()) for cell in found) == 1000
     back = Returned("partition", ["height"], pa.Table.from_batches(found[::-1], CELLS))
     assert [number for number, _ in back.values()] == [4]
+
+
+def test_what_was_taken_in_is_let_go():
+    before = pa.total_allocated_bytes()
+    cells = pa.Table.from_batches(sent(3, b"digest", np.zeros(1 << 20)), CELLS)
+    found = Returned("partition", [], cells)
+    del cells
+    assert pa.total_allocated_bytes() > before + (1 << 22)
+    found.forget()
+    assert pa.total_allocated_bytes() < before + (1 << 20)
+    assert found.names[-1] == "partition 3"
 
 
 def test_what_is_wrong_with_a_row_is_returned_and_raised_here():

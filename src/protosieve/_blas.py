@@ -35,6 +35,7 @@ class _Hold:
     def enter(self) -> None:
         with self._lock:
             if not self._inside:
+                _own_nothing()
                 self._limit = _controller().limit(limits=1, user_api="blas")
                 _own_nothing()
             self._inside += 1
@@ -48,10 +49,12 @@ class _Hold:
 
 
 def _own_nothing() -> None:
-    """From 3.8 on threadpoolctl lets only the thread that has set a number change it; ours may end, or leave first."""
+    """From 3.8 on threadpoolctl lets only the thread that has set a number change it. Ours may end, or leave first, and
+    another may have set one for good.
+    """
     clear = getattr(OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
-        clear()
+        clear(force=True)
 
 
 _HOLD = _Hold()

@@ -74,18 +74,20 @@ def _story(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ProtosieveError):
         return begun_with_flag(str(error)), 2
     if isinstance(error, KeyboardInterrupt):  # `Stopped` knows its signal; importing it here could take a second
-        error = _first(error)
+        error = _told(error)
         return str(error) or "interrupted; nothing was written", 128 + getattr(error, "number", signal.SIGINT)
     if isinstance(error, MemoryError):
         return _seen("there is not enough memory; a smaller --sample or -m needs less"), 1
     return _seen(f"something unexpected happened: {type(error).__name__}: {error}"), 1
 
 
-def _first(error: KeyboardInterrupt) -> KeyboardInterrupt:
-    """Who asks again, while workers are being ended, is told what there was to tell the first time."""
-    while isinstance(error.__context__, KeyboardInterrupt):
-        error = error.__context__
-    return error
+def _told(error: KeyboardInterrupt) -> KeyboardInterrupt:
+    """Of those who asked, perhaps again while workers were being ended, the one with a story, else the first."""
+    asked, before = [error], error.__context__
+    while isinstance(before, KeyboardInterrupt):
+        asked.append(before)
+        before = before.__context__
+    return next((one for one in asked if getattr(one, "is_told", False)), asked[-1])
 
 
 def _usage(error: BaseException) -> str:

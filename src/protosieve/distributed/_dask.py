@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -23,7 +24,6 @@ _GUARD = 'in a script, start them below `if __name__ == "__main__":`'
 _SETTINGS: dict[str, Any] = {
     **{f"distributed.nanny.pre-spawn-environ.{name}_NUM_THREADS": 1 for name in ("OMP", "OPENBLAS", "MKL")},
     "distributed.worker.profile.enabled": False,  # what it collects for the dashboard grows with time
-    "distributed.admin.large-graph-warning-threshold": "100GB",  # a merge is given its candidates
 }
 
 
@@ -34,17 +34,18 @@ class Dask(Executor):
         _distributed()
         self._stack = ExitStack()
         self._inner: Any = None
+        self._lock = threading.Lock()
         self._is_over = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         if self._is_over:
             raise RuntimeError(f"{type(self).__name__} takes no tasks after shutdown")
-        if self._inner is None:
-            _check_guard()
-            # in another thread Ctrl-C cannot leave a cluster half made; nor does it reach processes begun there
-            with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
-                self._inner = starter.submit(self._start).result()
-        future: Future[T] = self._inner.submit(fn, *args, **kwargs)
+        import dask
+
+        with self._lock:
+            self._inner = self._inner or self._start()
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):  # of candidates to merge
+            future: Future[T] = self._inner.submit(fn, *args, **kwargs)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -98,6 +99,12 @@ class LocalWorkers(Dask):
         super().__init__()
         self._max_workers = workers
 
+    def _start(self) -> Executor:
+        """In another thread Ctrl-C cannot leave a cluster half made; nor does it reach processes begun there."""
+        _check_guard()
+        with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
+            return starter.submit(super()._start).result()
+
     def _connected(self) -> AbstractContextManager[Any]:
         return _local(self._max_workers)
 
@@ -115,11 +122,8 @@ class Cluster(Dask):
 
 @contextmanager
 def _local(workers: int) -> Iterator[Any]:
-    import dask
-
     distributed = _distributed()
     with (
-        dask.config.set(_SETTINGS),
         _cluster(distributed, workers) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -127,16 +131,19 @@ def _local(workers: int) -> Iterator[Any]:
 
 
 def _cluster(distributed: Any, workers: int) -> Any:
+    import dask
+
     try:
-        return distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=0,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs="CRITICAL",
-        )
+        with dask.config.set(_SETTINGS):
+            return distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs="CRITICAL",
+            )
     except (OSError, RuntimeError, TimeoutError) as error:
         raise ProtosieveError(
             f"workers did not start ({one_line(str(error)).rstrip('.')}). Is there memory for {workers}? And {_GUARD}"

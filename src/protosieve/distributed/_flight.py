@@ -34,6 +34,10 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
     level: int = 0
 
+    def __str__(self) -> str:
+        what = f"merge {self.number} of level {self.level}" if self.level else f"partition {self.number}"
+        return what if self.level else f"{what} of the pass to {self.stage}"
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -129,12 +133,13 @@ class Flight:
         """Cancel what has not begun. What has is waited for, so that none of it goes on after an error was told, and
         kept; but not by somebody who asked to stop. (Dask cancels all of it; what a worker is at it ends in vain.)
         """
-        running = [one for one in self._flying if not one.future.cancel()]
+        left = [one for one in self._flying if one.future.done() or not one.future.cancel()]
         self._flying.clear()
         if isinstance(error, Exception):
-            wait(one.future for one in running)
-            for one in running:
-                self._note(one)
+            with self._stop.at_once():
+                wait([one.future for one in left])
+        for one in left:
+            self._keep(one)
 
     def each(self, tasks: Iterable[Task], given: Sequence[object]) -> Iterator[Any]:
         """The results of tasks that do not wait for each other."""
@@ -201,15 +206,15 @@ class Flight:
                 )
 
     def _note(self, one: _Flying) -> None:
-        if one.is_noted:
-            return
+        self._keep(one)
+        if not one.failed and not one.task.level:
+            self._arrived(one.result())
+
+    def _keep(self, one: _Flying) -> None:
+        """What came of a partition, if it has come and is not kept."""
+        if self._work is not None and one.future.done() and not (one.is_noted or one.failed or one.task.level):
+            self._work.keep(one.task.stage, one.task.number, one.result())
         one.is_noted = True
-        if one.failed or one.task.level:
-            return
-        result = one.result()
-        if self._work is not None:
-            self._work.keep(one.task.stage, one.task.number, result)
-        self._arrived(result)
 
 
 def _outcome(one: _Flying) -> tuple[Task, Any]:
@@ -219,9 +224,7 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
         loss = _loss(error)
         if loss is None:
             raise
-        raise ProtosieveError(
-            f"partition {one.task.number} of the pass to {one.task.stage} {loss}. A run with --work DIR can go on"
-        ) from error
+        raise ProtosieveError(f"{one.task} {loss}. A run with --work DIR can go on") from error
     if isinstance(found, Refusal):
         raise found.error
     return one.task, found
@@ -230,7 +233,7 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
 def _loss(error: Exception) -> str | None:
     """In words, what befell a task that nothing is known to be wrong with."""
     if isinstance(error, CancelledError):
-        return "was cancelled by the executor; is it still running?"
+        return "was cancelled by the executor, which may not be running any more"
     if isinstance(error, BrokenExecutor):
         return "is lost, for a process of the executor died, and it starts no others; --workers does"
     if type(error).__name__ == "KilledWorker":  # Dask's, which may not be installed

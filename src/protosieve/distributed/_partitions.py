@@ -80,8 +80,8 @@ def _groups(sources: Sequence[Source]) -> Iterator[_Group]:
     for file, source in enumerate(sources):
         known = source.groups()
         if known is None:
-            row_bytes = row_bytes or source.row_bytes() or ROW_BYTES
-            yield _Group(file, 0, None, (source.size or 0) / row_bytes)
+            row_bytes = row_bytes or source.row_bytes()
+            yield _Group(file, 0, None, (source.size or 0) / (row_bytes or ROW_BYTES))
             continue
         firsts = itertools.accumulate(known, initial=0)
         yield from (_Group(file, first, rows, rows) for first, rows in zip(firsts, known or [0], strict=False))

@@ -3,7 +3,7 @@
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,7 +13,7 @@ from typing import Any
 
 from protosieve import _state
 from protosieve._state import storable
-from protosieve.distributed._lock import hold
+from protosieve.distributed._lock import hold, release
 from protosieve.distributed._outline import Job
 from protosieve.distributed._summary import Summary
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
@@ -87,8 +87,8 @@ class Work:
             raise
         job.run.seed = begun.head.seed
         self._head, self._made = begun.head, begun.made
-        self._given, self._has_failed = "", False
-        self._results = {self._path(stage, number) for stage, count in _stages(job) for number in range(count)}
+        self._given, self._has_failed, self._has_others = "", False, False
+        self._results = _results(self.folder, job)
         self.there = sum(path.exists() for path in self._results)
         for left in self._unfinished():
             with suppress(OSError):
@@ -96,11 +96,12 @@ class Work:
 
     @classmethod
     def look(cls, folder: str | os.PathLike[str], job: Job) -> str:
-        """A line on what is there for a job, empty if there is no such folder; none is made."""
-        if not (Path(folder) / _HEAD).exists():
+        """A line on what is there for a job, empty if there is no such folder; nothing is made, held or removed."""
+        place = Path(folder)
+        if not (place / _HEAD).exists():
             return ""
-        with cls(folder, job) as work:
-            return f"{work.story()}\n"
+        _check_same(place, _state.read(place / _HEAD), Head.of(job))
+        return f"{_story(place, _results(place, job))}\n"
 
     def __enter__(self) -> "Work":
         return self
@@ -115,11 +116,11 @@ class Work:
 
     def begin(self, *given: object) -> None:
         """A pass, and what its results follow from besides the run: of other such things they are not its results."""
-        self._given = _state.digest([self._head, *given])
+        self._given, self._has_others = _state.digest([self._head, *given]), False
 
     def found(self, stage: str, partition: int) -> Any | None:
         """The result of a partition, if it is there and whole."""
-        path = self._path(stage, partition)
+        path = _path(self.folder, stage, partition)
         if not path.exists():
             return None
         try:
@@ -128,7 +129,9 @@ class Work:
             _warn(f"{error} The partition is done again")
             return None
         if not isinstance(kept, Kept) or kept.given != self._given:
-            _warn(f"{path}: is of another run, or of other results before it; the partition is done again")
+            if not self._has_others:
+                _warn(f"{path}: is of another run, or of other results before it; such partitions are done again")
+            self._has_others = True
             return None
         return kept.value
 
@@ -136,7 +139,7 @@ class Work:
         """Store a result; if that fails the run goes on, with a warning for the first."""
         value = result.storable() if isinstance(result, Summary) else result
         try:
-            _state.write(self._path(stage, partition), Kept(self._given, value))
+            _state.write(_path(self.folder, stage, partition), Kept(self._given, value))
         except StateFileError as error:
             if not self._has_failed:
                 _warn(f"no result kept of partition {partition}: {error} The run goes on")
@@ -144,7 +147,7 @@ class Work:
 
     def story(self) -> str:
         """What to tell where a run goes on."""
-        return f"{self.there:,} of {len(self._results):,} results of partitions are in {self.folder} already"
+        return _story(self.folder, self._results)
 
     def untouched(self) -> str:
         """What to tell where a run is cut short."""
@@ -182,30 +185,16 @@ class Work:
             ) from error
         if descriptor is None:
             raise OutputError(f"{self.folder}: another run is at work in it; wait for its end, or give another --work")
-        return weakref.finalize(self, os.close, descriptor)
+        return weakref.finalize(self, release, descriptor)
 
     def _begin(self, now: Head, made: bool) -> Begun:
         """What the folder begins with; written where nothing is there yet."""
         path = self.folder / _HEAD
         if path.exists():
-            return self._going_on(_state.read(path), now)
+            return _check_same(self.folder, _state.read(path), now)
         begun = Begun(now, made)
         _state.write(path, begun)
         return begun
-
-    def _going_on(self, begun: Any, now: Head) -> Begun:
-        if not isinstance(begun, Begun):
-            raise StateFileError(f"{self.folder / _HEAD}: is not of a run over partitions; give another --work")
-        difference = begun.head.difference(now)
-        if difference is not None:
-            raise StateFileError(
-                f"{self.folder}: is of another run: {difference}. Give what was given then, or delete the folder to "
-                "start anew"
-            )
-        return begun
-
-    def _path(self, stage: str, partition: int) -> Path:
-        return self.folder / f"{stage}-{partition:06}.npz"
 
     def _ours(self) -> Iterator[Path]:
         yield from self._results
@@ -218,6 +207,32 @@ class Work:
         for path in self.folder.glob(".*.tmp"):
             if path.name[1:].rsplit(".", 2)[0] in names:
                 yield path
+
+
+def _check_same(folder: Path, begun: Any, now: Head) -> Begun:
+    """What a folder began with, if that was the same run."""
+    if not isinstance(begun, Begun):
+        raise StateFileError(f"{folder / _HEAD}: is not of a run over partitions; give another --work")
+    difference = begun.head.difference(now)
+    if difference is not None:
+        raise StateFileError(
+            f"{folder}: is of another run: {difference}. Give what was given then, or delete the folder to start anew"
+        )
+    return begun
+
+
+def _story(folder: Path, results: Collection[Path]) -> str:
+    there = sum(path.exists() for path in results)
+    return f"{there:,} of {len(results):,} results of partitions are in {folder} already"
+
+
+def _path(folder: Path, stage: str, partition: int) -> Path:
+    return folder / f"{stage}-{partition:06}.npz"
+
+
+def _results(folder: Path, job: Job) -> set[Path]:
+    """All that a whole run keeps."""
+    return {_path(folder, stage, number) for stage, count in _stages(job) for number in range(count)}
 
 
 def _stages(job: Job) -> list[tuple[str, int]]:

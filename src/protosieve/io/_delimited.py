@@ -31,7 +31,7 @@ class DelimitedSource(FileSource):
     def title(self) -> str:
         return "TSV" if self.separator == "\t" else "CSV"
 
-    def row_bytes(self) -> float:
+    def row_bytes(self) -> float | None:
         with reading(self.name, self.title):
             return line_bytes(self.place)
 

@@ -31,7 +31,7 @@ class JsonLinesSource(FileSource):
     def title(self) -> str:
         return "JSON lines"
 
-    def row_bytes(self) -> float:
+    def row_bytes(self) -> float | None:
         with reading(self.name, self.title):
             return line_bytes(self.place)
 

@@ -141,12 +141,12 @@ def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
     return bytes(found)
 
 
-def line_bytes(place: "Place") -> float:
-    """Stored bytes of a line, about: by those of the first megabyte."""
+def line_bytes(place: "Place") -> float | None:
+    """Stored bytes of a line, about, by those of the first megabyte; None where there is no line."""
     with place.peek() as stored, stored.unpacked() as opened:
         text = opened.file.read(_LOOK)
-        size = len(text) if opened is stored else opened.taken
-    return max(size, 1) / max(text.count(b"\n"), 1)
+    lines = text.count(b"\n")
+    return len(text if opened is stored else gzip.compress(text)) / lines if lines else None
 
 
 class Place(ABC):

@@ -20,10 +20,11 @@ class Stopped(KeyboardInterrupt):
         super().__init__(f"stopped by {signal.Signals(number).name}")
         self.number = number
         self.whole = whole
+        self.is_told = False
 
     def tell(self, story: str) -> None:
         """How far the run had come, and what became of it: the message from now on."""
-        self.args = (story,)
+        self.args, self.is_told = (story,), True
 
 
 class Stop:
