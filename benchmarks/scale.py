@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from benchmarks._measure import mixture, peak_mb
 
-COLUMNS, PARTITION_ROWS = 64, 50_000
+COLUMNS, PARTITION_ROWS = 64, 250_000
 PART_NUMBERS, GROUP_NUMBERS = 64_000_000, 1_600_000  # in a file, and in a row group
 FOLDER = Path(".bench/scale")
 HEADS = (
@@ -34,7 +34,7 @@ HEADS = (
 def main() -> None:
     """Print a line per number of rows and workers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--m", type=int, default=100)
     parser.add_argument("--columns", type=int, default=COLUMNS)

@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -35,7 +36,8 @@ from protosieve.distributed import Serial, Work, begin, drive, estimate, fan_in,
 from protosieve.distributed import _driver as driving
 from protosieve.distributed import _flight as flying
 from protosieve.distributed import _merge as merging
-from protosieve.distributed._flight import Attempt, window_of
+from protosieve.distributed._flight import window_of
+from protosieve.distributed._task import Attempt
 from protosieve.io._parquet import ParquetSource
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import Stopped
@@ -744,9 +746,10 @@ def test_an_estimate_counts_what_there_is(folder):
     found = estimate(job_of(folder))
     assert (found.files, found.rows, found.partitions, found.passes) == (2, ROWS, 12, 3)
     assert found.columns == 2 + 34  # every value told apart, the rest and nulls
-    assert found.candidates == 12 * 20 + 8192
+    assert found.candidates == ROWS  # all there are
+    assert replace(found, rows=1_000_000).candidates == 12 * 20 + 8192
     assert found.levels == 1
-    assert str(found).startswith("3,000 rows in 2 files: 12 partitions, read 3 times\nabout 8,432 candidates for 20 ")
+    assert str(found).startswith("3,000 rows in 2 files: 12 partitions, read 3 times\nabout 3,000 candidates for 20 ")
     many = estimate(begin(options(folder, m="50%", partition_rows=250)))
     assert many.prototypes == 1500
     assert (many.levels, len(levels(12, fan_in(1500)))) == (1, 0)
@@ -764,6 +767,13 @@ def test_an_estimate_tells_of_a_target_by_itself(folder, tmp_path):
     assert once.figures()["levels"] == 1
 
 
+def test_a_file_of_no_rows_is_one_sentence(tmp_path):
+    pq.write_table(people(0), tmp_path / "none.parquet")
+    assert str(estimate(job_of(tmp_path))).startswith("0 rows in 1 file: 1 partition")
+    with pytest.raises(InputError, match=r"none\.parquet: there are no rows"):
+        select(tmp_path, 20, id="name", partition_rows=250, quiet=False)
+
+
 def test_an_estimate_does_not_guess_what_only_reading_tells(tmp_path):
     (tmp_path / "rows.csv").write_text("name,x\n" + "".join(f"{i},{i % 7}\n" for i in range(50)))
     assert str(estimate(job_of(tmp_path))).startswith("rows that only reading will count, in 1 file: 1 partition, read")
@@ -776,11 +786,11 @@ def test_a_dry_run_reads_no_rows_and_writes_nothing(folder, tmp_path, monkeypatc
     monkeypatch.setattr(sys, "argv", ["protosieve", "select", str(folder), "-m", "20", *map(str, words)])
     assert main() == 0
     told = capsys.readouterr()
-    assert told.out.startswith("3,000 rows in 2 files: 1 partition, read 2 times\nabout 8,212 candidates")
+    assert told.out.startswith("3,000 rows in 2 files: 1 partition, read 2 times\nabout 3,000 candidates")
     assert told.err == ""
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--json"])
     assert main() == 0
-    assert json.loads(capsys.readouterr().out)["candidates"] == 8212
+    assert json.loads(capsys.readouterr().out)["candidates"] == ROWS
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--checkpoint", "c"])
     assert main() == 2

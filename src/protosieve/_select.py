@@ -218,9 +218,11 @@ def _over_partitions(
 ) -> Prototypes:
     outputs = {"output": output, "report": page}
     check_apart(outputs, None, job.sources)
+    if work is not None:
+        _check_no_results(work, job, [*outputs.values(), *(source.name for source in job.sources)])
+    if isinstance(executor, LocalWorkers):
+        _check_busy(len(job.inputs), executor.workers)
     with nullcontext() if work is None else Work(work, job) as kept:
-        _check_busy(job, executor)
-        _check_no_results(kept, [*outputs.values(), *(source.name for source in job.sources)])
         if not quiet:
             _tell(estimate(job, window_of(executor, window)), kept)
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
@@ -232,24 +234,21 @@ def _over_partitions(
     return result
 
 
-def _check_busy(job: distributed.Job, executor: Executor) -> None:
+def _check_busy(partitions: int, workers: int) -> None:
     """Whether there is something to do for all workers that are started."""
-    partitions, workers = len(job.inputs), getattr(executor, "_max_workers", 1)
-    if isinstance(executor, LocalWorkers) and partitions < workers:
+    if partitions < workers:
         few = f"{partitions} partition{'s' * (partitions > 1)} for {workers} workers"
-        rows = job.run.options.partition_rows
         warnings.warn(
-            f"{few}: not all of them have something to do; partition_rows={rows}, or row groups, of fewer rows make "
-            "more partitions",
+            f"{few}: not all of them have something to do; fewer partition_rows, or smaller row groups, make more",
             ProtosieveWarning,
             stacklevel=4,
         )
 
 
-def _check_no_results(kept: Work | None, paths: Sequence[str | os.PathLike[str] | None]) -> None:
+def _check_no_results(work: Path, job: distributed.Job, paths: Sequence[Path | None]) -> None:
     """What is read or written here must not be among the files that are removed in the end."""
     for path in paths:
-        if kept is not None and path is not None and kept.owns(path):
+        if path is not None and Work.owns(work, job, path):
             raise OutputError(f"{os.fspath(path)}: is where a result of a partition would stand; give another --work")
 
 

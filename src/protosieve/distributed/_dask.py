@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -27,7 +28,7 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class Dask(Executor):
+class Dask(Executor, ABC):
     """A client of Dask's as an executor; it connects, or the cluster is started, with the first task."""
 
     def __init__(self) -> None:
@@ -63,8 +64,9 @@ class Dask(Executor):
         executor: Executor = client.get_executor(retries=_RETRIES, pure=False)
         return executor
 
+    @abstractmethod
     def _connected(self) -> AbstractContextManager[Any]:
-        raise NotImplementedError
+        """A client, closed with the context."""
 
 
 def _check_guard() -> None:
@@ -97,7 +99,7 @@ class LocalWorkers(Dask):
     def __init__(self, workers: int) -> None:
         whole_number(1).check("select", "workers", workers)
         super().__init__()
-        self._max_workers = workers
+        self.workers = self._max_workers = workers
 
     def _start(self) -> Executor:
         """In another thread Ctrl-C cannot leave a cluster half made; nor does it reach processes begun there."""

@@ -7,7 +7,7 @@ from operator import attrgetter
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve.distributed._candidates import Candidates
-from protosieve.distributed._flight import Flight, Task
+from protosieve.distributed._flight import Flight
 from protosieve.distributed._gather import Gathering
 from protosieve.distributed._merge import conclude, fan_in
 from protosieve.distributed._outline import Job, Outline
@@ -15,6 +15,7 @@ from protosieve.distributed._partitions import Partition
 from protosieve.distributed._plan import Plan, settle
 from protosieve.distributed._progress import Progress
 from protosieve.distributed._summary import Summary, merge_summaries, summarise
+from protosieve.distributed._task import Task
 from protosieve.distributed._weights import merge_weights, weigh_partition
 from protosieve.distributed._work import Work
 from protosieve.pipeline._finish import finish

@@ -46,10 +46,11 @@ class Estimate:
 
     @property
     def candidates(self) -> int | None:
-        """Rows that partitions return, all together: those they choose, and the sample that the last merge sees."""
+        """Rows that partitions return, all together, at most: those they choose, and the sample of the last merge."""
         if self.prototypes is None:
             return None
-        return self.partitions * self.prototypes + looked_at(self.prototypes)
+        returned = self.partitions * self.prototypes + looked_at(self.prototypes)
+        return returned if self.rows is None else min(returned, self.rows)
 
     @property
     def levels(self) -> int | None:
@@ -130,7 +131,7 @@ def estimate(job: Job, window: int = 4) -> Estimate:
         target_passes=1 + options.exact_weights if job.targets else 0,
         window=window,
         columns=_columns(job.run.layout, options.max_categories),
-        prototypes=m if m is None or rows is None else min(m, rows),
+        prototypes=m if m is None or rows is None else max(1, min(m, rows)),
         sample=options.sample if rows is None or job.targets else min(options.sample, rows),
         row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.run.files) / rows,
     )

@@ -3,70 +3,24 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from operator import itemgetter
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from protosieve.distributed._serial import Serial
+from protosieve.distributed._task import Attempt, Refusal, Task, loss_of
 from protosieve.distributed._work import Work
 from protosieve.errors import ProtosieveError
 from protosieve.pipeline._signals import Stop
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["Flight", "Task", "window_of"]
+__all__ = ["Flight", "window_of"]
 
 _FEWEST = 4
 _LOOK, _PATIENCE = 5.0, 60.0  # seconds between looks at whether there are workers, and without any
-
-
-class Task(NamedTuple):
-    """Something to be done elsewhere, in a ``stage`` of the run: on a partition, or ``level`` steps above in a tree.
-
-    What comes of a partition is kept, under its stage and ``number``.
-    """
-
-    stage: str
-    number: int  # of the partition, or its place in its level
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    level: int = 0
-
-    def __str__(self) -> str:
-        what = f"merge {self.number} of level {self.level}" if self.level else f"partition {self.number}"
-        return what if self.level else f"{what} of the pass to {self.stage}"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A function whose errors of ours are returned: to try again, as an engine may when one is raised, would not help.
-
-    What the system refuses, such as a file of a network, is raised: it may be another matter the next time.
-    """
-
-    function: Callable[..., Any]
-
-    @property
-    def __name__(self) -> str:
-        """What engines and their dashboards call it."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
-
-    def __call__(self, *arguments: Any) -> Any:
-        try:
-            return self.function(*arguments)
-        except ProtosieveError as error:
-            if isinstance(error.__cause__, OSError):
-                raise
-            return Refusal(error)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """In place of a result: why there is none."""
-
-    error: ProtosieveError
 
 
 @dataclass(eq=False)
@@ -221,21 +175,10 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
     try:
         found = one.result()
     except Exception as error:
-        loss = _loss(error)
+        loss = loss_of(error)
         if loss is None:
             raise
         raise ProtosieveError(f"{one.task} {loss}. A run with --work DIR can go on") from error
     if isinstance(found, Refusal):
         raise found.error
     return one.task, found
-
-
-def _loss(error: Exception) -> str | None:
-    """In words, what befell a task that nothing is known to be wrong with."""
-    if isinstance(error, CancelledError):
-        return "was cancelled by the executor, which may not be running any more"
-    if isinstance(error, BrokenExecutor):
-        return "is lost, for a process of the executor died, and it starts no others; --workers does"
-    if type(error).__name__ == "KilledWorker":  # Dask's, which may not be installed
-        return "was begun four times or so, and each time the worker died; --dry-run says how much memory they need"
-    return None

@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from protosieve.distributed._candidates import Candidates, select_partition
-from protosieve.distributed._flight import Task
 from protosieve.distributed._merge import levels, merge_candidates
 from protosieve.distributed._partitions import Partition
 from protosieve.distributed._plan import Plan
+from protosieve.distributed._task import Task
 
 __all__ = ["Gathering"]
 

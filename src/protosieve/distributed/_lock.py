@@ -1,6 +1,7 @@
 """A file that one process at a time can hold."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -33,8 +34,9 @@ def hold(path: Path) -> int | None:
 def release(descriptor: int) -> None:
     """Let others have it, though processes that were forked meanwhile may share it."""
     _HELD.discard(descriptor)
-    if fcntl is not None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    with suppress(OSError):  # of a file system that knows no locks
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 

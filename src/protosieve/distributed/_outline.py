@@ -79,7 +79,7 @@ class Job:
 
 def begin(options: Options) -> Job:
     """Look at the heads of all files and cut them into partitions: of `PARTITION_ROWS`, unless the options say."""
-    options, _ = _cut(options)
+    options, _ = _cut(options)  # which refuse standard input, before it is looked at
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
     return job_of(options, inputs, target)

@@ -88,7 +88,7 @@ class Work:
         job.run.seed = begun.head.seed
         self._head, self._made = begun.head, begun.made
         self._given, self._has_failed, self._has_others = "", False, False
-        self._results = _results(self.folder, job)
+        self._results, self._files = _results(self.folder, job), _files(self.folder, job)
         self.there = sum(path.exists() for path in self._results)
         for left in self._unfinished():
             with suppress(OSError):
@@ -109,10 +109,10 @@ class Work:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._release()
 
-    def owns(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a file is one of those that are written, and removed, here."""
-        place = Path(path).resolve()
-        return place.parent == self.folder.resolve() and place.name in {one.name for one in self._ours()}
+    @staticmethod
+    def owns(folder: str | os.PathLike[str], job: Job, path: str | os.PathLike[str]) -> bool:
+        """Whether a file is one of those that a job would write to the folder, and remove."""
+        return Path(path).resolve() in _files(Path(folder).resolve(), job)
 
     def begin(self, *given: object) -> None:
         """A pass, and what its results follow from besides the run: of other such things they are not its results."""
@@ -156,7 +156,7 @@ class Work:
     def remove(self) -> None:
         """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
         try:
-            for path in [*self._unfinished(), *self._ours()]:
+            for path in [*self._unfinished(), *self._files]:
                 path.unlink(missing_ok=True)
             self._release()
             if self._made:
@@ -196,14 +196,9 @@ class Work:
         _state.write(path, begun)
         return begun
 
-    def _ours(self) -> Iterator[Path]:
-        yield from self._results
-        yield self.folder / _HEAD
-        yield self.folder / _LOCK
-
     def _unfinished(self) -> Iterator[Path]:
         """What a run leaves that is killed while it writes."""
-        names = {path.name for path in self._ours()}
+        names = {path.name for path in self._files}
         for path in self.folder.glob(".*.tmp"):
             if path.name[1:].rsplit(".", 2)[0] in names:
                 yield path
@@ -233,6 +228,11 @@ def _path(folder: Path, stage: str, partition: int) -> Path:
 def _results(folder: Path, job: Job) -> set[Path]:
     """All that a whole run keeps."""
     return {_path(folder, stage, number) for stage, count in _stages(job) for number in range(count)}
+
+
+def _files(folder: Path, job: Job) -> set[Path]:
+    """All that it writes."""
+    return {*_results(folder, job), folder / _HEAD, folder / _LOCK}
 
 
 def _stages(job: Job) -> list[tuple[str, int]]:
