@@ -20,7 +20,7 @@ Members Z leave by ``A -= A_:Z (A_ZZ)^-1 A_Z:``, all as it is after the join, ``
 
     X -= sum_r E_r D_r / d_r        D = v, R^-1 A_Z:        d = s, -1, -1, ...
 
-and what differs between ``w``, ``B = K_rows A`` and ``s`` of further rows of the stream is E alone (`_Rows.follow`).
+and what differs between ``w``, ``B = K_rows A`` and ``s`` of further rows of the stream is E alone (`Rows.follow`).
 O(rows x m) per exchange: only similarities to the newcomer are new. The newcomer takes the place of the first of Z. The
 terms of A itself are collected and added in one product: updates of rank one are bound by memory.
 """
@@ -28,35 +28,30 @@ terms of A itself are collected and added in one product: updates of rank one ar
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotri
 
 from protosieve._state import storable
 from protosieve._typing import Array, Float64, Indices
+from protosieve.weights._joined import Exchange, Held, Joined
 from protosieve.weights._matrices import definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
+from protosieve.weights._rows import Rows
 from protosieve.weights._screen import Screen
 
 __all__ = ["ExchangeSet"]
 
 _FIRST = 16  # slots at first
-_LOOK = 8192  # entries of B tested at once; twice as many each time no row passes
 _PENDING = 64  # terms of rank one that wait to be added to the inverse
 _TRIES = 8  # members tried in turn where losing the cheapest makes other weights negative
-_ROUNDS, _MOST_HELD = 6, 8  # beyond these the quadratic program is asked
 # A newcomer is taken to have at least this share of its squared length outside the span of the members: below it the
 # inverse loses the digits it is to be judged by.
 _LEAST = 1e-6
 _DRIFT = 1e-11  # of max |mu|: a gradient at the members that calls for a correction
 _CORRECTIONS = 4
 _INVERSE_DRIFT = 1e-4  # of K A 1 from 1, and of the diagonal of K A
-_NOBODY = np.zeros(0, np.intp)
 
 
 def _matrix() -> Float64:
@@ -155,7 +150,7 @@ class ExchangeSet:
         """
         if self._turns_down(similarities, diagonal, mu):
             return []
-        rows = _Rows(self, similarities, own, diagonal, mu)
+        rows = Rows(self, similarities, own, diagonal, mu)
         events: list[tuple[int, int]] = []
         j = rows.first(0)
         while j is not None:
@@ -170,7 +165,7 @@ class ExchangeSet:
         if self._screen is None:
             self._screen = Screen.of(self.inverse, self.w, float(self.worth.max()), self.unit)
         left = self._screen.passing(similarities.T, diagonal, mu)
-        return not len(left) or _Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) is None
+        return not len(left) or Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) is None
 
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).
@@ -210,10 +205,10 @@ class ExchangeSet:
 
     # -- one row
 
-    def _admit(self, rows: "_Rows", j: int) -> list[tuple[int, int]]:
+    def _admit(self, rows: Rows, j: int) -> list[tuple[int, int]]:
         """Row j joins, in a free slot or in that of a member that leaves; unless it does not pay."""
         s = max(float(rows.s[j]), float(rows.floor[j]))
-        joined = _Joined(self, rows.B[j], float(rows.g[j]), s)
+        joined = Joined(self, rows.B[j], float(rows.g[j]), s)
         try:
             held = self._best(joined)
         except FloatingPointError:
@@ -232,7 +227,7 @@ class ExchangeSet:
         rows.set_gradients(j + 1)
         return [(j, change.slot), *((-1, slot) for slot in change.leaving[1:])]
 
-    def _best(self, joined: "_Joined") -> "_Held":
+    def _best(self, joined: Joined) -> Held:
         """Who leaves when a row has joined.
 
         Where members fall to zero or below, losing them is the best there is. Else, if there is no free slot, the
@@ -252,7 +247,7 @@ class ExchangeSet:
                 held = min(held, joined.without(int(i)), key=lambda held: held.cost)
         return held
 
-    def _by_program(self, rows: "_Rows", j: int) -> list[tuple[int, int]]:
+    def _by_program(self, rows: Rows, j: int) -> list[tuple[int, int]]:
         """Row j where weights do not settle quickly: the quadratic program decides. O(m^3)."""
         self._flush()
         members = self.slots
@@ -310,7 +305,7 @@ class ExchangeSet:
             turned *= self.diagonal
         self.worth = turned
 
-    def _update(self, change: "_Exchange") -> None:
+    def _update(self, change: Exchange) -> None:
         """Rows and columns of those who leave are cleared; the terms wait."""
         if self._n_terms + len(change.directions) > _PENDING:
             self._flush()
@@ -389,202 +384,3 @@ class ExchangeSet:
         for matrix in (self.gram, self.inverse):
             assert not matrix[self.w == 0].any()
             assert not matrix[:, self.w == 0].any()
-
-
-class _Exchange(NamedTuple):
-    """One row in, none or more out."""
-
-    slot: int  # of the newcomer: the first of those left, else a free one
-    leaving: list[int]  # Z
-    w: Float64  # the weights afterwards
-    b: Float64  # of the newcomer, at Z
-    root: Float64  # R
-    directions: Float64  # D
-    divisors: Float64  # d
-
-
-class _Held(NamedTuple):
-    """Members Z held at zero."""
-
-    leaving: Indices
-    cost: float
-    w: Float64  # of all others
-    own: float  # of the newcomer
-    root: Float64  # R
-    lines: Float64  # R^-1 A_Z:
-    ends: Float64  # and their newcomer's column
-
-
-class _Joined:
-    """A set with one more row, the signs of weights ignored; from here members are taken out again."""
-
-    def __init__(self, members: ExchangeSet, b: Float64, g: float, s: float) -> None:
-        self._set, self._b, self._s, self._own = members, b, s, g / s
-        self.gain = 0.5 * g * g / s
-        self.w = members.w - self._own * b
-        self.diagonal = members.diagonal + b * (b / s)  # of A
-
-    def falling(self) -> Indices:
-        return self._at_zero(self.w)
-
-    def _at_zero(self, w: Float64) -> Indices:
-        """Members whose weight is not positive."""
-        if np.count_nonzero(w > 0) == self._set.size:
-            return _NOBODY
-        return np.flatnonzero((w <= 0) & (self._set.w > 0))
-
-    def without(self, lost: int | None, held: Indices = _NOBODY) -> _Held:
-        """The best non-negative weights with member ``lost`` at zero; without one, those ``held`` probably are.
-
-        Whose weight turns negative is held at zero, whom it would pay to have back is let go, until all is well;
-        `FloatingPointError` if that takes long.
-        """
-        must = _NOBODY if lost is None else np.array([lost])
-        Z = held if lost is None else must
-        for _ in range(_ROUNDS):
-            if len(Z) > _MOST_HELD:
-                break
-            result, nu = self._holding(Z)
-            zero = self._at_zero(result.w)
-            back = Z[len(must) :][nu[len(must) :] > 0]
-            if len(zero) == len(Z) and not len(back):
-                # a newcomer without weight of its own has not paid
-                return result if result.own > 0 else result._replace(cost=np.inf)
-            Z = np.append(must, np.setdiff1d(zero, np.append(must, back)))
-        raise FloatingPointError("the signs of the weights do not settle")
-
-    def _holding(self, Z: Indices) -> tuple[_Held, Float64]:
-        """Z at zero, the signs of the others ignored; and the gradients at Z."""
-        if not len(Z):
-            nothing = np.zeros((0, len(self.w)))
-            return _Held(Z, 0.0, self.w, self._own, nothing[:, :0], nothing, nothing[:, 0]), nothing[:, 0]
-        b = self._b[Z] / self._s
-        lines = self._set.lines(Z)
-        lines += np.multiply.outer(b, self._b)
-        square = lines[:, Z]
-        if len(Z) == 1:
-            root = np.sqrt(square)
-            lines /= root
-            ends, y = -b / root[0], self.w[Z] / root[0]
-            nu = y / root[0]
-        else:
-            try:
-                root = np.linalg.cholesky(square)
-            except np.linalg.LinAlgError as error:
-                raise FloatingPointError("the inverse has lost too many digits") from error
-            lines = solve_triangular(root, lines, lower=True)
-            ends, y = solve_triangular(root, np.stack([-b, self.w[Z]], axis=1), lower=True).T
-            nu = solve_triangular(root, y, lower=True, trans=1)
-        w = self.w - y @ lines
-        w[Z] = 0.0
-        return _Held(Z, 0.5 * float(y @ y), w, self._own - float(y @ ends), root, lines, ends), nu
-
-    def exchange(self, held: _Held) -> _Exchange:
-        """With the newcomer in the place of the first who leaves."""
-        Z = held.leaving
-        slot = int(Z[0]) if len(Z) else int((self._set.w > 0).argmin())
-        directions = np.empty((1 + len(Z), len(self.w)))
-        directions[0], directions[1:] = self._b, held.lines
-        directions[:, Z] = 0.0
-        directions[0, slot], directions[1:, slot] = -1.0, held.ends
-        w = held.w.copy()
-        w[slot] = held.own
-        divisors = np.full(1 + len(Z), -1.0)
-        divisors[0] = self._s
-        return _Exchange(slot, Z.tolist(), w, self._b[Z], held.root, directions, divisors)
-
-
-class _Rows:
-    """Rows of the stream as a set sees them: ``B = K A``, s and g, kept up to date through exchanges.
-
-    B and s are computed for rows with a positive gradient only, when first asked for.
-    """
-
-    def __init__(
-        self, members: ExchangeSet, K: Array, own: Callable[[], Array], diagonal: Float64, mu: Float64
-    ) -> None:
-        self._set, self._own = members, own
-        self.K = K.astype(np.float64, order="C")
-        self.diagonal, self.mu = diagonal, mu
-        self.floor = members.least * diagonal
-        self.B = np.zeros_like(self.K)
-        self.s = np.zeros(len(mu))
-        self.g = np.zeros(len(mu))
-        self._known = np.zeros(len(mu), np.bool_)
-        self._look = 1 + _LOOK // members.room
-        self.set_gradients(0)
-
-    @cached_property
-    def own(self) -> Float64:
-        return self._own().astype(np.float64)
-
-    def set_gradients(self, start: int) -> None:
-        np.subtract(self.mu[start:], self.K[start:] @ self._set.w, out=self.g[start:])
-
-    def first(self, start: int) -> int | None:
-        """The first row, from ``start``, that would raise ``l``."""
-        rows = start + np.flatnonzero(self.g[start:] > self._set.tolerance)
-        while len(rows):
-            window, rows = rows[: self._look], rows[self._look :]
-            if not self._known[window].all():
-                self._learn(window, rows)
-            if self._set.size < self._set.room:
-                return int(window[0])
-            passing = self._passing(window)
-            first = int(passing.argmax())
-            if passing[first]:
-                self._look = 1 + _LOOK // self._set.room
-                return int(window[first])
-            self._look *= 2
-        return None
-
-    def _passing(self, rows: Indices) -> NDArray[np.bool_]:
-        g, s = self.g[rows] / self._set.unit, np.maximum(self.s[rows], self.floor[rows])
-        best = self.B[rows]
-        best *= self._set.twice_turned
-        # the two terms at their largest, each for itself, decide about most rows
-        passing = np.asarray(g * (g * self._set.worth.max() + best.max(axis=1)) > s)
-        if passing.any():
-            open_ = np.flatnonzero(passing)
-            g, best = g[open_], best[open_]
-            best += np.multiply.outer(g, self._set.worth)
-            passing[open_] = g * best.max(axis=1) > s[open_]
-        return passing
-
-    def _learn(self, window: Indices, later: Indices) -> None:
-        """B and s of all that will be asked for, if nobody has changed by then."""
-        rows = np.concatenate([window, later])
-        rows = rows[~self._known[rows]]
-        if 2 * len(rows) > len(self.mu):  # more than half, as is common at first: all of them, then nothing is copied
-            self.B = self._set.times_inverse(self.K)
-            np.subtract(self.diagonal, np.einsum("ij,ij->i", self.K, self.B), out=self.s)
-            self._known[:] = True
-        else:
-            K = self.K[rows]
-            self.B[rows] = B = self._set.times_inverse(K)
-            self.s[rows] = self.diagonal[rows] - np.einsum("ij,ij->i", K, B)
-            self._known[rows] = True
-
-    def follow(self, j: int, change: _Exchange) -> None:
-        """Row j joins, members leave: what that means for the rows behind."""
-        behind = slice(j + 1, None)
-        B, K, Z = self.B[behind], self.K[behind], change.leaving
-        errors = np.empty((len(change.divisors), len(B)))
-        np.subtract(self.own[behind, j], B @ self.K[j], out=errors[0])
-        if Z:
-            left = np.multiply.outer(change.b, errors[0] / change.divisors[0])
-            left -= B[:, Z].T
-            errors[1:] = left / change.root if len(Z) == 1 else solve_triangular(change.root, left, lower=True)
-            B[:, Z] = 0.0
-            self.K[j:, Z] = 0.0
-        scaled = errors / change.divisors[:, None]
-        B -= scaled.T @ change.directions
-        self.s[behind] -= np.einsum("ij,ij->j", errors, scaled)
-        K[:, change.slot] = self.own[behind, j]
-
-    def restart(self, events: list[tuple[int, int]]) -> None:
-        """Members have come and gone by the program: everything anew."""
-        for row, slot in events:
-            self.K[:, slot] = self.own[:, row] if row >= 0 else 0.0
-        self._known[:] = False
-        self.set_gradients(0)
