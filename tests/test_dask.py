@@ -151,7 +151,9 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path):
 
 @pytest.mark.filterwarnings("default::protosieve.ProtosieveWarning")
 def test_more_workers_than_partitions_are_told_of(folder, two):
-    with pytest.warns(ProtosieveWarning, match="1 partition for 2 workers: not all of them have something to do; part"):
+    with pytest.warns(
+        ProtosieveWarning, match="1 partition for 2 workers: not all of them have something to do; fewer partition_rows"
+    ):
         select(folder, 20, id="name", executor=two)
 
 
