@@ -185,8 +185,8 @@ def test_column_names_may_be_numbers_beside_others(written):
 
 
 def test_a_quote_that_swallows_a_large_file_is_noticed(written):
-    path = written("rows.csv", b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 4_000_000)
-    with pytest.raises(InputError, match=r"a row is longer than 1 MB; perhaps a quote is never closed"):
+    path = written("rows.csv", b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 5_000_000)
+    with pytest.raises(InputError, match=r"a row is longer than 16 MB; perhaps a quote is never closed"):
         read(path)
 
 

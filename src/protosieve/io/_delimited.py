@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from typing import final
+from typing import BinaryIO, final
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from protosieve.io._file import FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
 from protosieve.io._header import header_names
 from protosieve.io._places import Place, first_lines, line_bytes, unpacked
-from protosieve.io._records import Records
+from protosieve.io._records import LONGEST_ROW, Records
 
 __all__ = ["DelimitedSource"]
 
@@ -38,16 +38,16 @@ class DelimitedSource(FileSource):
     def _head(self) -> pa.Schema:
         with unpacked(self.place, head=True) as opened:
             names = header_names(opened.file, self.separator, self.name)
-            data = first_lines(opened.file, HEAD_ROWS, HEAD_BYTES, 2 * HEAD_BYTES)
-            whole = not opened.file.read(1)
-        cells = self._first_rows(data, names, whole)
+            cells = self._first_rows(opened.file, names)
         return pa.schema([(name, guessed(cells[name])) for name in names])
 
-    def _first_rows(self, data: bytes, names: list[str], whole: bool) -> pa.Table:
-        """Rows to guess from, without the last where it may go on (a quoted line break)."""
-        for _, table in Records(io.BytesIO(data).read, names, self.separator).batches():
-            rows = table.num_rows if whole else max(1, table.num_rows - 1)
-            return table.slice(0, min(rows, HEAD_ROWS))
+    def _first_rows(self, file: BinaryIO, names: list[str]) -> pa.Table:
+        """Rows to guess from: those in the first lines, and more lines where the first row takes more."""
+        data = b""
+        while lines := first_lines(file, HEAD_ROWS, HEAD_BYTES, LONGEST_ROW):
+            data += lines
+            for _, table in Records(io.BytesIO(data).read, names, self.separator).batches():
+                return table.slice(0, HEAD_ROWS)
         return pa.table({name: pa.array([], pa.string()) for name in names})
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-__all__ = ["NULLS", "Records"]
+__all__ = ["LONGEST_ROW", "NULLS", "Records"]
 
 NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
-_BLOCK = 1 << 20  # bytes parsed at once, and therefore the longest row; pyarrow reads 32 of them ahead
+LONGEST_ROW = 1 << 24  # bytes; what goes on beyond is a quote that nobody closes
+_BLOCK = 1 << 20  # bytes parsed at once, about
 _FIRST_MARK = 0xF0000  # for private use; nobody writes these
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
 _CONVERT = " (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"
@@ -27,6 +28,10 @@ class Records:
     Rows are numbered as they stand in the file, bad ones included; a blank line is no row. ``bad`` collects what is
     wrong, by row number: too many or too few cells, bytes that are not UTF-8, a quote that is never closed.
 
+    Text is cut into whole rows here and parsed by pyarrow a block at a time. Its own reader of streams would read ahead
+    in threads that call back into Python, and a run that ends early cannot wait for them: the interpreter hangs or
+    aborts at exit.
+
     >>> import io
     >>> records = Records(io.BytesIO(b'1,NA\n2\n"3",x\n').read, ["a", "b"], ",")
     >>> [(numbers.tolist(), table.to_pydict()) for numbers, table in records.batches()]
@@ -37,113 +42,113 @@ class Records:
 
     def __init__(self, read: Callable[[int], bytes], names: list[str], separator: str):
         self.bad: dict[int, str] = {}
-        self._stream = _Watched(read)
-        self._names, self._separator = names, separator
-        self._gaps: list[int] = []  # rows that pyarrow left out and `_numbers` has not passed yet
-        self._next = 0
+        self._read, self._names = read, names
+        self._text = _Text()
+        self._rows = _whole_rows(separator)
+        self._next = 0  # the number of the next row
+        self._gaps: list[int] = []  # rows of the block at hand that pyarrow leaves out
+        self._options = {
+            "read_options": pa.csv.ReadOptions(use_threads=False, block_size=1 << 30, column_names=names),
+            "parse_options": pa.csv.ParseOptions(
+                delimiter=separator, newlines_in_values=True, invalid_row_handler=self._leave_out
+            ),
+            "convert_options": pa.csv.ConvertOptions(
+                check_utf8=False,
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=NULLS,
+                strings_can_be_null=True,
+            ),
+        }
 
     def batches(self) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
-        """Numbers and cells of good rows."""
-        reader = self._reader()
-        batch = _next_batch(reader)
-        while batch is not None:
-            following = _next_batch(reader)
-            numbers = self._numbers(batch.num_rows)
-            table = self._text(batch, numbers)
-            if following is None:
-                self._check_closed(table, numbers)
+        """Numbers and cells of good rows. Of a slow pipe, those that are there."""
+        for text in self._blocks():
+            numbers, table = self._parse(text)
             keep = ~np.isin(numbers, list(self.bad))
             if keep.any():
                 yield (numbers, table) if keep.all() else (numbers[keep], table.filter(pa.array(keep)))
-            batch = following
 
-    def _reader(self) -> Any:
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole rows, at most about two blocks of them."""
+        left = b""
+        while data := self._read(_BLOCK):
+            left += self._text.valid(data)
+            end = self._end_of_rows(left)
+            if end:
+                yield left[:end]
+                left = left[end:]
+            if len(left) >= LONGEST_ROW:
+                raise ValueError(f"a row is longer than {LONGEST_ROW >> 20} MB; perhaps a quote is never closed")
+        left += self._text.valid(b"")
+        if left and self._end_of_rows(left + b"\n") == len(left) + 1:
+            yield left
+        elif left:
+            self.bad[self._next] = _OPEN
+
+    def _end_of_rows(self, text: bytes) -> int:
+        """Where the last whole row of ``text`` ends, which begins with a row."""
+        if b'"' not in text:
+            return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        found = self._rows.match(text)
+        return found.end() if found else 0
+
+    def _parse(self, text: bytes) -> tuple[NDArray[np.int64], pa.Table]:
         try:
-            return pa.csv.open_csv(
-                pa.PythonFile(self._stream, "r"),
-                read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self._names),
-                parse_options=pa.csv.ParseOptions(
-                    delimiter=self._separator, newlines_in_values=True, invalid_row_handler=self._leave_out
-                ),
-                convert_options=pa.csv.ConvertOptions(
-                    check_utf8=False,
-                    column_types=dict.fromkeys(self._names, pa.string()),
-                    null_values=NULLS,
-                    strings_can_be_null=True,
-                ),
-            )
+            table = pa.csv.read_csv(pa.BufferReader(text), **self._options)
         except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                return None
-            raise
+            if "Empty CSV" not in str(error):  # as pyarrow calls blank lines alone
+                raise
+            table = pa.table({name: pa.array([], pa.string()) for name in self._names})
+        numbers = self._numbers(table.num_rows)
+        self._check_encoding(table, numbers)
+        return numbers, table
 
     def _leave_out(self, row: Any) -> str:
-        number = row.number - 1  # pyarrow counts from 1, and knows the number because one thread parses
+        number = self._next + row.number - 1  # pyarrow counts from 1, and knows the number because one thread parses
         cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
         self.bad[number] = f"has {cells} and the header has {row.expected_columns}"
         self._gaps.append(number)
         return "skip"
 
     def _numbers(self, count: int) -> NDArray[np.int64]:
-        """Of the next ``count`` rows that pyarrow did not leave out."""
+        """Of the ``count`` rows of a block that pyarrow did not leave out."""
         found = np.arange(self._next, self._next + count + len(self._gaps))
-        found = found[~np.isin(found, self._gaps)][:count]
-        self._next = int(found[-1]) + 1 if count else self._next
-        self._gaps = [gap for gap in self._gaps if gap >= self._next]
+        self._next += len(found)
+        found = found[~np.isin(found, self._gaps)]
+        self._gaps.clear()
         return found
 
-    def _text(self, batch: Any, numbers: NDArray[np.int64]) -> pa.Table:
-        for name, cells in zip(self._names, batch.columns if self._stream.marked else [], strict=False):
+    def _check_encoding(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
+        for name, cells in zip(self._names, table.columns if self._text.marked else [], strict=False):
             marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
-            for number in numbers[marked.to_numpy(zero_copy_only=False)].tolist():
+            for number in numbers[marked.to_numpy()].tolist():
                 self.bad.setdefault(number, f"column {name!r} is not UTF-8{_CONVERT}")
-        return pa.Table.from_batches([batch])
-
-    def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
-        """A cell with a line break was quoted: if it is the file's last and no quote ends the file, it is open."""
-        last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
-        if last is not None and "\n" in last and self._stream.last != b'"':
-            self.bad[int(numbers[-1])] = _OPEN
 
 
-class _Watched:
-    """A stream of UTF-8, whatever it is of: bytes that are none are replaced by marks, and ``marked`` says so.
+def _whole_rows(separator: str) -> re.Pattern[bytes]:
+    """As many whole rows as there are, by pyarrow's rules: a quote is one at the beginning of a cell only."""
+    cell = rb'(?:"(?:[^"]++|"")*+"|(?!"))[^S\r\n]*+'
+    row = rb"(?:CS)*+C[\r\n]".replace(b"C", cell).replace(b"S", re.escape(separator.encode()))
+    return re.compile(rb'(?:[^"\r\n]*+[\r\n]|' + row + rb")*+")
 
-    pyarrow names no row that is not UTF-8, and chokes on one that has the wrong number of cells besides. The stream
-    remembers its last visible byte. It is closed by whoever opened it, not by pyarrow.
+
+class _Text:
+    """UTF-8, whatever it is made of: bytes that are none are replaced by marks, and ``marked`` says so.
+
+    pyarrow names no row that is not UTF-8, and chokes on one that has the wrong number of cells besides.
     """
 
-    closed = False
-
-    def __init__(self, read: Callable[[int], bytes]):
-        self._read = read  # as many bytes at most, fewer where they come slowly, none at the end
+    def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("protosieve.mark")
-        self._ready = b""
-        self._quoted = False  # whether a quote is open at the end of what has been read
-        self.last = b""
         self.marked = False
 
-    def read(self, size: int) -> bytes:
-        """As much; less at the end, and of a slow pipe, whose rows are whole then: pyarrow joins no three parts."""
-        while len(self._ready) < size:
-            data = self._read(size)
-            self.last = data[-1024:].rstrip()[-1:] or self.last
-            self._quoted ^= bool(data.count(b'"') % 2)
-            self._ready += self._valid(data)
-            if not data or (len(data) < size and data.endswith(b"\n") and not self._quoted):
-                break
-        out, self._ready = self._ready[:size], self._ready[size:]
-        return out
-
-    def _valid(self, data: bytes) -> bytes:
+    def valid(self, data: bytes) -> bytes:
+        """The next bytes, perhaps with the first part of a character kept back; no bytes mean the end."""
         if data.isascii() and data and not self._decoder.getstate()[0]:
             return data
         text = self._decoder.decode(data, final=not data)
         self.marked = self.marked or bool(re.search(_MARKS, text))
         return text.encode()
-
-    def close(self) -> None:
-        """Nothing to do."""
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
@@ -152,15 +157,3 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("protosieve.mark", _mark)
-
-
-def _next_batch(reader: Any) -> Any:
-    """The next batch of ``reader``, ``None`` after the last."""
-    try:
-        return None if reader is None else reader.read_next_batch()
-    except StopIteration:
-        return None
-    except pa.ArrowInvalid as error:
-        if "straddling" in str(error):
-            raise pa.ArrowInvalid(f"a row is longer than {_BLOCK >> 20} MB; perhaps a quote is never closed") from error
-        raise
