@@ -104,10 +104,17 @@ def test_lists_of_two_lengths_do_not_merge():
         first.merge(later)
 
 
-def test_a_vocabulary_that_merging_makes_too_large_is_refused():
-    halves = [pa.table({"word": [f"{part}{i}" for i in range(MAX_DISTINCT)]}) for part in "ab"]
-    first, later = (Survey.of(Layout.of(half.schema)) for half in halves)
-    for survey, half in ((first, halves[0]), (later, halves[1])):
-        survey.update(survey.layout.raw(half, grow=True)[0])
-    with pytest.raises(InputError, match=r"column 'word' has more than 10,000 distinct values"):
-        first.merge(later)
+def test_a_vocabulary_that_merging_makes_too_large_is_dropped_whichever_part_comes_first():
+    words = [[f"{part}{i}" for i in range(MAX_DISTINCT)] for part in "ab"] + [["a1", None], ["a", "b"] * MAX_DISTINCT]
+    tables = [pa.table({"word": part, "x": np.arange(len(part)) % 7.0}) for part in words]
+    for order in itertools.permutations(tables):
+        surveys = [Survey.of(Layout.of(table.schema)) for table in order]
+        for survey, table in zip(surveys, order, strict=True):
+            survey.update(survey.layout.raw(table, grow=True)[0])
+        first, *later = surveys
+        for survey, table in zip(later, order[1:], strict=True):
+            raw = survey.layout.raw(table, grow=False)[0]
+            assert first.merge(survey)(raw)[:, 1].tolist() == table["x"].to_pylist()
+            first._check()
+        assert first.settle().names == ["x"]
+        assert first.settle().dropped == {"word": "more than 10,000 values: it names rows rather than describing them"}

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from protosieve import _state
 from protosieve.errors import InputError
-from protosieve.preprocess import Layout
+from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess._categories import UNKNOWN
 
 EPOCH = dt.datetime(1970, 1, 1)
 SCHEMA = pa.schema(
@@ -329,17 +330,28 @@ def test_text_that_is_not_utf8_is_a_category_like_any_other():
         assert problems[0] == (0, rf"column 'c' holds 'caf\\xe9', not {word}")
 
 
-def test_more_than_ten_thousand_categories_are_an_error():
-    layout = Layout.of(pa.schema([("my url", pa.string())]))
-    layout.raw(pa.table({"my url": [f"u{i}" for i in range(10_000)]}), grow=True)
-    layout.raw(pa.table({"my url": ["u1", "u9999", None]}), grow=True)
-    layout.raw(pa.table({"my url": ["one more"]}), grow=False)
-    with pytest.raises(
-        InputError,
-        match=r"^column 'my url' has more than 10,000 distinct values: it names rows rather than describing them; "
-        r"leave it out with --exclude 'my url', or keep it beside the result with --id 'my url'$",
-    ):
-        layout.raw(pa.table({"my url": ["one more"]}), grow=True)
+def test_columns_of_more_than_ten_thousand_categories_are_dropped_with_a_note_all_at_once():
+    names = ["url", "my id", "kind"]
+    tables = [
+        pa.table([[f"u{i}" for i in rows], [f"{i}" for i in rows], ["ab"[i % 2] for i in rows]], names=names)
+        for rows in (range(10_000), range(2, 10_000), range(9_000, 30_000))
+    ]
+    layout = Layout.of(tables[0].schema)
+    survey = Survey.of(layout)
+    for table in tables[:2]:
+        survey.update(layout.raw(table, grow=True)[0])
+    assert [column.full for column in layout.items] == [False, False, False]
+    assert layout.raw(tables[2], grow=False)[0][-1, 0] == UNKNOWN
+    survey.update(layout.raw(tables[2], grow=True)[0])
+    survey._check()
+    assert [column.full for column in layout.items] == [True, True, False]
+    encoding = survey.settle()
+    assert encoding.names == ["kind=a", "kind=b"]
+    assert encoding.describe()[-1] == (
+        "dropped: url, my id, more than 10,000 values: it names rows rather than describing them"
+    )
+    assert encoding.encode(tables[0]).sum() == 10_000
+    assert sum(len(column.values) for column in layout.items) == 2  # no more memory for what is dropped
 
 
 def test_rows_that_are_dropped_leave_no_category_behind():

@@ -1,7 +1,6 @@
 """Columns of categories: values become codes in order of first appearance."""
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,7 +10,6 @@ import pyarrow as pa
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.errors import InputError
 from protosieve.preprocess._cells import is_number, is_text, is_time, seconds, text_of
 from protosieve.preprocess._columns import Column, Problems
 
@@ -31,10 +29,14 @@ class CategoryColumn(Column):
     ``values`` is the vocabulary: a value's code is its position. Numbers are spelt alike whatever type they come in:
     the integer 3, the float 3.0 and, where the schema is ``typed`` (numbers or booleans), the text "3.0" are one
     category, "3".
+
+    A column with more than `MAX_DISTINCT` values is ``full``: it names rows. Its vocabulary is then forgotten, every
+    value has the code 0, and no encoding uses it.
     """
 
     typed: bool = False
     values: list[str] = field(default_factory=list)
+    full: bool = False
     codes: dict[str, int] = field(init=False, repr=False, compare=False)
     kind: ClassVar[str] = "category"
     scaled: ClassVar[bool] = False
@@ -70,30 +72,35 @@ class CategoryColumn(Column):
     def _coded(self, cells: pa.Array, grow: bool) -> Array:
         if cells.null_count == len(cells):
             return np.full(len(cells), MISSING)
+        if self.full:
+            return np.zeros(len(cells))
         encoded = cells.dictionary_encode()
         codes = [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
+        if self.full:
+            return np.zeros(len(cells))
         places = encoded.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*codes, MISSING])[places])
 
     def _code(self, value: str, grow: bool) -> int:
         code = self.codes.get(value, UNKNOWN)
-        if code == UNKNOWN and grow:
-            self._check_room()
+        if code == UNKNOWN and grow and not self.full:
             code = self.codes[value] = len(self.values)
             self.values.append(value)
+            if len(self.values) > MAX_DISTINCT:
+                self._overflow()
         return code
 
-    def adopt(self, values: Sequence[str]) -> Array:
-        """Values another vocabulary has, in its order, join this one; returns their codes here. O(len(values))."""
-        return np.array([self._code(value, grow=True) for value in values], np.int64)
+    def adopt(self, other: "CategoryColumn") -> Array:
+        """Values of another vocabulary join this one; returns the code here of each of its codes. O(its values)."""
+        codes = [self._code(value, grow=True) for value in other.values]
+        if other.full:
+            self._overflow()
+        return np.zeros(max(len(codes), 1), np.int64) if self.full else np.array(codes, np.int64)
 
-    def _check_room(self) -> None:
-        if len(self.values) >= MAX_DISTINCT:
-            name = shlex.quote(self.name)
-            raise InputError(
-                f"column {self.name!r} has more than {MAX_DISTINCT:,} distinct values: it names rows rather than "
-                f"describing them; leave it out with --exclude {name}, or keep it beside the result with --id {name}"
-            )
+    def _overflow(self) -> None:
+        self.full = True
+        self.values.clear()
+        self.codes.clear()
 
 
 def _can_name(kind: pa.DataType) -> bool:

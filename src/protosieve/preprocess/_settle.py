@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Float64
 from protosieve.errors import InputError
-from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
 from protosieve.preprocess._columns import Column
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import Moments
@@ -19,6 +19,7 @@ from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
 __all__ = ["SCALES", "Draft"]
 
 _FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
+_NAMING = "it names rows rather than describing them"
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -112,10 +113,13 @@ class Draft:
             )
 
     def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
+        if column.full:
+            self.dropped[column.name] = f"more than {MAX_DISTINCT:,} values: {_NAMING}"
+            return
         tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
         step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
         if step.distinct > max(_FEW, _NAMES * self.rows):
-            self.dropped[column.name] = "nearly every value differs: it names rows rather than describing them"
+            self.dropped[column.name] = f"nearly every value differs: {_NAMING}"
         elif len(step.names) > 1:
             self.steps.append(step)
         else:

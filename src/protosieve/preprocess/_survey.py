@@ -79,7 +79,7 @@ class Survey:
         others. O(columns + categories).
         """
         self.layout.agree(later.layout)
-        codes = [mine.adopt(theirs.values) for mine, theirs in _pairs(self.layout, later.layout)]
+        codes = [mine.adopt(theirs) for mine, theirs in _pairs(self.layout, later.layout)]
         if later.moments is not None:
             self.moments = self.moments or Moments.empty(len(_measured(self.layout)))
             self.moments.merge(later.moments)
@@ -135,10 +135,10 @@ def _pairs(layout: Layout, later: Layout) -> Iterator[tuple[CategoryColumn, Cate
 
 
 def _summed(tally: NDArray[np.int64], later: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
-    """Both, once the later one's counts are put to their ``places`` here, which all differ."""
+    """Both, once the later one's counts are put to their ``places`` here."""
     total = np.zeros(max(len(tally), 1 + int(places.max())), np.int64)
     total[: len(tally)] = tally
-    total[places[: len(later)]] += later  # a value that no row has yet has no count
+    np.add.at(total, places[: len(later)], later)  # a value that no row has yet has no count
     return total
 
 
