@@ -18,6 +18,7 @@ import pytest
 
 import protosieve
 from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap, select
+from protosieve._words import unlike_head
 from protosieve.cli._values import arguments
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import survey
@@ -519,11 +520,57 @@ def test_short_standard_input_settles_what_it_has(stdin):
     assert found.certificate.sample is None
 
 
-def test_categories_that_come_late_in_a_stream_are_other_ones(stdin):
-    table = frame(numbers(20_000))
-    table.loc[15_000:, "colour"] = "unheard of"
+def sorted_stream(n):
+    """Kinds a and b, then c and d, and a number that rises."""
+    kinds = np.where(np.arange(n) < n // 2, "ab", "cd")
+    which = np.random.default_rng(0).integers(2, size=n)
+    return pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "year": 1900 + 100 * np.arange(n) // n,
+            "kind": [pair[i] for pair, i in zip(kinds, which, strict=True)],
+        }
+    )
+
+
+def test_what_comes_after_an_unlike_head_of_a_stream_is_told_apart(tmp_path, stdin):
+    table = sorted_stream(40_000)
     stdin(table.to_csv(index=False).encode())
-    assert select("-", 10, **COLUMNS).n_seen == 20_000
+    found = select("-", 40, id="id")
+    stored = select(write(table, tmp_path / "t.csv"), 40, id="id")
+    assert found.encoding.names == stored.encoding.names
+    np.testing.assert_allclose(found.encoding.encode(table), stored.encoding.encode(table), rtol=1e-6)
+    assert found.n_seen == 40_000
+    kept = found.table.to_pandas()
+    assert kept["id"].tolist() == found.indices.tolist() == kept["row"].tolist()
+    assert kept["kind"].tolist() == table["kind"][found.indices].tolist()
+    shares = kept.groupby("kind")["weight"].sum() / kept["weight"].sum()
+    np.testing.assert_allclose(shares[list("abcd")], 0.25, atol=0.02)
+    late = kept["weight"][kept["year"] >= 1980].sum() / kept["weight"].sum()
+    assert abs(late - 0.2) < 0.03
+    assert found.certificate.sample == 8192
+    head = found.provenance["unlike_head"]
+    assert head["rows"] == 16_384
+    assert head["chosen_from"] == 8192
+    assert head["differences"] == ["year has another scale", "kind has 2 more categories ('c', 'd')"]
+    assert found.sample.rows.shape == (8192, 5)
+    np.testing.assert_array_equal(found.encoding.encode(found.table), found.rows)
+
+
+def test_an_unlike_head_of_rows_too_large_to_keep_is_told(stdin, monkeypatch):
+    monkeypatch.setattr("protosieve.pipeline._gallery._BYTES", 1 << 10)
+    stdin(sorted_stream(40_000).to_csv(index=False).encode())
+    found = select("-", 40, id="id")
+    assert found.provenance["unlike_head"]["chosen_from"] is None
+    assert found.encoding.names == ["year", "kind=b", "kind=a"]
+    (said,) = unlike_head(found.provenance)
+    assert "too large to keep enough of them and choose again: save the rows to a file" in said
+
+
+def test_a_head_like_the_rest_settles_a_stream(stdin):
+    table = sorted_stream(40_000).sample(frac=1, random_state=0)
+    stdin(table.to_csv(index=False).encode())
+    assert select("-", 10, id="id").provenance["unlike_head"] is None
 
 
 def test_standard_input_can_match_a_stored_target(tmp_path, stdin):

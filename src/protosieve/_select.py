@@ -72,7 +72,8 @@ def select(
     What ``protosieve select`` does, from Python. Stored files are read twice: the first pass learns how columns become
     numbers, counts the rows and draws a sample of the target; the second selects against that sample. Standard input,
     ``"-"``, is read once: its first block, or blocks, of 10,000 rows or a few more settle the encoding and the kernel's
-    width, and the target is what has been seen so far.
+    width, and the target is what has been seen so far. Where all rows then say otherwise, the choice is made again from
+    a uniform sample of at most 8,192 of them, and ``provenance["unlike_head"]`` tells why.
 
     Parameters
     ----------

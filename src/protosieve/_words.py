@@ -2,7 +2,8 @@
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a message about a flag is not to wait for the numeric core
     from protosieve._prototypes import Prototypes
@@ -18,6 +19,7 @@ __all__ = [
     "rounded",
     "sig",
     "spelt",
+    "unlike_head",
 ]
 
 _LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
@@ -69,6 +71,21 @@ def beside_random(rows: int, random: float, residual: float, remedy: str = "try 
     if times < 0.995:
         return f"{who} {times:.2f} times as much: {remedy}."
     return f"{who} {times:,.1f} times as much." if times < 1000 else f"{who} {times:,.0f} times as much."
+
+
+def unlike_head(run: Mapping[str, Any]) -> list[str]:
+    """What is to be said where the first rows of a stream, which settled the encoding, are unlike the rest."""
+    found = run.get("unlike_head")
+    if not found:
+        return []
+    said = f"The first {counted(found['rows'], 'row')} are unlike the rest: {'; '.join(found['differences'])}."
+    if found["chosen_from"] is None:
+        return [
+            f"{said} The prototypes are chosen as if they were not, for rows are too large to keep enough of them and "
+            "choose again: save the rows to a file and select from that."
+        ]
+    sample = f"a uniform sample of {found['chosen_from']:,} of all {run['rows']:,}"
+    return [f"{said} So the prototypes were chosen again, from {sample}."]
 
 
 def counted(count: int, thing: str) -> str:

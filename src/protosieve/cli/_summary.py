@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protosieve._cells import arrow_values
 from protosieve._prototypes import OURS, Prototypes
-from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded
+from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded, unlike_head
 from protosieve.cli._table import Column, draw
 from protosieve.report._text import shown
 
@@ -42,6 +42,7 @@ def _made(result: Prototypes) -> list[str]:
     where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
     lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {rounded(repr(result.kernel))}"]
     lines += [f"  {line}" for line in result.encoding.describe()]
+    lines += [f"  {line}" for line in unlike_head(run)]
     left_out = run["rows_left_out"]
     if left_out["count"]:
         lines += [f"  {counted(left_out['count'], 'row')} left out:", *(f"    {line}" for line in left_out["first"])]

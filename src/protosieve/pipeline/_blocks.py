@@ -96,7 +96,7 @@ def read_blocks(
     categories grow no more. The last block has the rows that are left, perhaps none. Memory is that of a block and of a
     few pieces.
     """
-    with closing(read_as_they_come(sources, layout, columns, start, skip, grow, convert)) as blocks:
+    with closing(read_as_they_come(sources, layout, columns, start, skip, grow, convert, grow)) as blocks:
         yield from (block for block in blocks if block is not None)
 
 
@@ -108,8 +108,9 @@ def read_as_they_come(
     skip: bool,
     grow: Callable[[], bool],
     convert: Callable[[Array], Array],
+    whole: Callable[[], bool],
 ) -> Generator[Block | None, None, None]:
-    """The same, and ``None`` where a pipe has been quiet for a second."""
+    """The same, and ``None`` where a pipe has been quiet for a second; ``whole`` says whether blocks must be full."""
     waiting, cut = _Waiting(start, convert), time.monotonic()
     flows = any(source.size is None for source in sources)
     with closing(ahead(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)) as parts:
@@ -121,7 +122,7 @@ def read_as_they_come(
                 yield waiting.take(size)
                 cut = time.monotonic()
             is_heavy = columns is None and waiting.weight >= _HEAVIEST
-            is_late = flows and not grow() and time.monotonic() - cut >= _LATE
+            is_late = flows and not whole() and time.monotonic() - cut >= _LATE
             if waiting.rows >= FEWEST and (is_heavy or is_late):
                 yield waiting.take(waiting.rows // FEWEST * FEWEST)
                 cut = time.monotonic()

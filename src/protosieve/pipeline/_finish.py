@@ -18,6 +18,7 @@ from protosieve.kernels._stored import as_plain
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
+from protosieve.pipeline._unlike import by_all_rows
 from protosieve.preprocess import Layout
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
@@ -27,7 +28,7 @@ __all__ = ["finish", "snapshot", "typed"]
 
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
-    return _result(run, files, run.n_rows)
+    return _result(by_all_rows(run), files, run.n_rows)
 
 
 def snapshot(run: Run, files: list[str]) -> Prototypes | None:
@@ -40,7 +41,7 @@ def snapshot(run: Run, files: list[str]) -> Prototypes | None:
         return None
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
-        return _result(run, files, run.random.seen)
+        return _result(by_all_rows(run), files, run.random.seen)
     return None
 
 
@@ -126,6 +127,7 @@ def _shown(run: Run) -> DataSample | None:
     if run.gallery is None:
         return None
     numbers, rows, table = run.gallery.light()
+    rows = run.encoded.transform(rows) if run.follows_stream else rows
     return DataSample(numbers, rows, typed(table, run.layout), run.gallery.seen, run.options.target is not None)
 
 
@@ -194,6 +196,7 @@ def _provenance(run: Run, result: Prototypes, renamed: dict[str, str], random_re
         "rows": result.n_seen,
         "rows_of_target": run.n_target,
         "rows_left_out": dataclasses.asdict(run.left_out),
+        "unlike_head": None if run.unlike is None else dataclasses.asdict(run.unlike),
         "encoding": run.encoded.as_dict(),
         "renamed": renamed,
         "selector": result.selector,

@@ -68,7 +68,8 @@ class Job:
         """Those of a pass, and ``None`` where a pipe is quiet: a moment to look."""
         run = self.run
         skip, grow, convert = run.options.bad_rows == "skip", partial(phase.grows, run), partial(phase.convert, run)
-        blocks = read_as_they_come(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert)
+        whole = partial(phase.needs_whole_blocks, run)
+        blocks = read_as_they_come(phase.sources, run.layout, phase.columns, run.position, skip, grow, convert, whole)
         if phase.grows(run) and run.layout.has_categories:
             return blocks  # in this thread: what grows must not do so while it is stored
         return ahead(blocks, depth=1, patience=patience(phase.sources))

@@ -42,6 +42,16 @@ class Weighing:
 
 
 @storable
+@dataclass(frozen=True)
+class UnlikeHead:
+    """How the first rows of a stream, which settled its encoding, differ from all of them."""
+
+    rows: int
+    differences: list[str]
+    chosen_from: int | None  # rows of the sample that was chosen from instead; None where it was too small
+
+
+@storable
 @dataclass
 class Run:
     """How far a run has come, and all it knows.
@@ -69,9 +79,16 @@ class Run:
     random: Reservoir | None = None  # as many random rows as there may be prototypes, to compare with
     weighing: Weighing | None = None
     gallery: Gallery | None = None  # rows of the target, or of the input where there is none, to look at
+    head_rows: int = 0  # of a stream: those that settled the encoding
+    unlike: UnlikeHead | None = None
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
+
+    @property
+    def follows_stream(self) -> bool:
+        """Whether the target is what has come through standard input so far; the gallery then holds raw rows."""
+        return self.options.from_stdin and not self.options.target
 
     @property
     def layout(self) -> Layout:
@@ -122,6 +139,11 @@ class Run:
                 "give the shape of the rows, or leave it out"
             )
 
+    def take_survey(self, block: Block) -> None:
+        """Of blocks with all columns, which are cut short where rows are heavy or late: the bits follow the cuts."""
+        for start in range(0, len(block), FEWEST):
+            self.survey.update(block.rows[start : start + FEWEST])
+
     def choose_selector(self, kernel: Any, mean: Any) -> None:
         m = self._count()
         self._selector = METHODS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
@@ -151,7 +173,7 @@ class Run:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
             self.gallery = self.gallery if self.options.target else Gallery.empty(self.seed)
         if self.gallery is not None and not self.options.target:
-            self.gallery.take(block.numbers, rows, block.tables)
+            self.gallery.take(block.numbers, block.rows, block.tables)
         first = self.random.seen
         self.random.observe(rows)
         self.keep_records(block, first)
@@ -174,6 +196,10 @@ class Phase(ABC):
     def grows(self, run: Run) -> bool:
         """Whether categories that were not seen before are new ones."""
         return False
+
+    def needs_whole_blocks(self, run: Run) -> bool:
+        """Whether rows of a slow pipe must wait for a full block, because where it ends matters."""
+        return self.grows(run)
 
     def convert(self, run: Run, raw: Array) -> Array:
         """What `take` wants of the numbers that were read; called ahead of it, in another thread."""
@@ -214,12 +240,11 @@ class Surveying(Phase):
         return raw
 
     def take(self, run: Run, block: Block) -> None:
-        # the bits of a survey follow its blocks, and those of all columns are cut short where rows are heavy
-        length = len(block) if self._is_input else FEWEST
-        for start in range(0, len(block), length):
-            run.survey.update(block.rows[start : start + length])
         if self._is_input:
+            run.survey.update(block.rows)
             run.n_rows += len(block)
+        else:
+            run.take_survey(block)
         if self._is_target:
             self._sample(run, block)
 
@@ -262,7 +287,10 @@ class _Selecting(Phase):
 
 
 class _Streaming(Phase):
-    """Standard input, which comes once: the first rows settle the encoding, then the target is what has been seen."""
+    """Standard input, which comes once: the first rows settle the encoding, then the target is what has been seen.
+
+    The survey goes on to the end: what all rows say of the columns may differ from what the first do (`by_all_rows`).
+    """
 
     label = "select"
 
@@ -271,6 +299,9 @@ class _Streaming(Phase):
         self._head: list[Block] = []
 
     def grows(self, run: Run) -> bool:
+        return True
+
+    def needs_whole_blocks(self, run: Run) -> bool:
         return run.encoding is None
 
     def convert(self, run: Run, raw: Array) -> Array:
@@ -278,10 +309,10 @@ class _Streaming(Phase):
 
     def take(self, run: Run, block: Block) -> None:
         run.n_rows = run.n_target = run.n_rows + len(block)
+        run.take_survey(block)
         if run.encoding is not None:
             run.feed(block, run.encoding.transform(block.rows), None)
             return
-        run.survey.update(block.rows)
         self._head.append(block)
         if run.n_rows >= _HEAD:
             self._settle(run)
@@ -292,6 +323,7 @@ class _Streaming(Phase):
 
     def _settle(self, run: Run) -> None:
         run.settle()
+        run.head_rows = run.n_rows
         blocks, self._head = self._head, []
         encoded = [run.encoded.transform(block.rows) for block in blocks]
         kernel = run.options.kernel.resolve(np.concatenate(encoded), run.rng(3))

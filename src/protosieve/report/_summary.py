@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from protosieve._prototypes import Prototypes
-from protosieve._words import allowed, counted, rounded
+from protosieve._words import allowed, counted, rounded, unlike_head
 from protosieve.report._material import Material
 from protosieve.report._text import cut
 
@@ -47,7 +47,8 @@ def _sources(result: Prototypes) -> str | None:
     if not run.get("files"):
         return None
     said, left_out = _named(run["files"]), run.get("rows_left_out", {}).get("count", 0)
-    return f"{said}; {counted(left_out, 'row')} could not be used" if left_out else said
+    said += f"; {counted(left_out, 'row')} could not be used" if left_out else ""
+    return ". ".join([said, *unlike_head(run)])
 
 
 def _named(files: list[Mapping[str, Any]]) -> str:
