@@ -542,7 +542,7 @@ def test_what_comes_after_an_unlike_head_of_a_stream_is_told_apart(tmp_path, std
     np.testing.assert_allclose(found.encoding.encode(table), stored.encoding.encode(table), rtol=1e-6)
     assert found.n_seen == 40_000
     kept = found.table.to_pandas()
-    assert kept["id"].tolist() == found.indices.tolist() == kept["row"].tolist()
+    assert kept["id"].astype(int).tolist() == found.indices.tolist() == kept["row"].tolist()
     assert kept["kind"].tolist() == table["kind"][found.indices].tolist()
     shares = kept.groupby("kind")["weight"].sum() / kept["weight"].sum()
     np.testing.assert_allclose(shares[list("abcd")], 0.25, atol=0.02)
