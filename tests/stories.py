@@ -51,7 +51,7 @@ def bare() -> Story:
         "state": None,
         "summary": [fact("Rows", "2", None)],
         "quality": {
-            **dict.fromkeys(("carried", "own", "random", "curve", "no_curve")),
+            **dict.fromkeys(("lead", "own", "random", "curve", "no_curve")),
             "sentences": ["Nothing is known of them."],
             "figures": [],
         },

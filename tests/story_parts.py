@@ -91,7 +91,8 @@ def quality(m: int, own: float, random: float | None) -> Story:
     residual = own * (0.85 / own) ** ((1 - np.log(counts) / np.log(m)) ** 1.3)
     sentences = [f"The {m} prototypes carry {100 - 100 * own:.1f} % of what the kernel sees."]
     if random:
-        sentences += [f"{m} random rows with the best weights would leave {random / own:.1f} times as much."]
+        times = f"{random / own:.1f} times the error of these prototypes"
+        sentences = [f"{m} random rows with the best weights would leave {times}.", *sentences]
     figures = [
         figure("Residual", f"{own}", "squared MMD that is left, as a share; 0 is perfect"),
         figure("MMD", f"{own**0.5:.4f}", "distance of the two mean embeddings"),
@@ -101,7 +102,8 @@ def quality(m: int, own: float, random: float | None) -> Story:
     curve = {"count": counts.tolist(), "residual": residual.tolist(), "kept": m, "own": own, "random": random}
     curve["sentence"] = f"With {m * 3 // 5} of them 99 % would be carried; the last five add 0.1 %."
     told = {"sentences": sentences, "figures": figures, "curve": curve, "no_curve": None}
-    return {"carried": f"{100 - 100 * own:.1f} %", "own": own, "random": random, **told}
+    lead = f"{random / own:.1f} ×" if random else f"{100 - 100 * own:.1f} %"
+    return {"lead": lead, "own": own, "random": random, **told}
 
 
 def stream(looks: int, rows: int) -> Story:

@@ -59,7 +59,7 @@ def test_a_summary_says_what_was_done_and_how_good_it_is(folder):
     assert re.search(r"\n *row +file +weight +share +name +kind +size 0", shown.stdout)
     assert "and 2 more" in shown.stdout
     assert re.search(r"The 12 prototypes carry 9\d\.\d+ % of what the kernel sees\.", shown.stdout)
-    assert re.search(r"12 random rows with the best weights would leave [\d.]+ times as much\.", shown.stdout)
+    assert re.search(r"12 random rows with the best weights would leave [\d.]+ times the error", shown.stdout)
     assert re.search(r"By kind: kind \d has \d+ prototypes, nearest to \d+ % of the rows; kind \d has", shown.stdout)
     assert shown.stdout.endswith("Written to chosen.parquet.\n")
     assert not set("─│╭\x1b") & set(shown.stdout)
@@ -87,6 +87,18 @@ def test_quiet_says_nothing_and_still_writes(folder):
     shown = run("select", "flowers.csv", "-m", 5, "-q", "-o", "quiet.csv", "--method", "stream", cwd=folder)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
     assert len(pa.csv.read_csv(folder / "quiet.csv")) <= 5
+
+
+def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_worst(tmp_path):
+    """A heavy tail is hidden from the kernel by standardising: the share it sees must not be all that is said."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=3000), "sales": np.exp(4 * rng.normal(size=3000)), "constant": [1] * 3000})
+    pq.write_table(table.append_column("review", pa.array([f"text {i}" for i in range(3000)])), tmp_path / "t.parquet")
+    lines = run("select", "t.parquet", "-m", 20, cwd=tmp_path).stdout.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("20 random rows with the best weights"))
+    assert re.fullmatch(r"\d of 2 features .* worst is sales, \d+ % off\.", lines[first + 1])
+    assert lines[first + 2] == "review was not compared: all figures are of the other columns alone."
+    assert lines[first + 3].startswith("The 20 prototypes carry ")
 
 
 def test_warnings_are_notes_in_the_words_of_the_command_line(folder):

@@ -88,10 +88,11 @@ def test_a_report_looks_for_criticisms_without_a_warning_that_would_have_to_be_c
 
 @pytest.mark.parametrize("with_data", [False, True])
 @pytest.mark.parametrize("method", [ProtoSwap, ProtoDash, MMDCritic])
-def test_the_headline_is_the_per_cent_of_the_first_sentence_curve_or_no_curve(X, method, with_data):
+def test_the_headline_is_the_number_of_the_first_sentence_curve_or_no_curve(X, method, with_data):
     result = method(n_prototypes=5, kernel=Gaussian(2.0)).fit(X).result_
     quality = told(result, X if with_data else None)["quality"]
-    assert f" {quality['carried']} " in quality["sentences"][0]
+    assert f" {quality['lead'].replace('×', 'times')} " in quality["sentences"][0]
+    assert quality["lead"].endswith("×" if with_data else "%")
     assert quality["own"] == result.residual
     assert (quality["random"] is None) == (not with_data)
     if quality["curve"] is not None and result.selector != "MMDCritic":
@@ -104,7 +105,7 @@ def test_without_a_kernel_there_is_no_headline_and_all_of_it_is_null():
     objective = LeastSquares(rng.normal(size=40), signed=True)
     quality = told(ProtoDash(n_prototypes=3, objective=objective).fit(rng.normal(size=(30, 40))).result_)["quality"]
     for found in (quality, blank("nothing", None)["quality"]):
-        assert [found[name] for name in ("carried", "own", "random")] == [None] * 3
+        assert [found[name] for name in ("lead", "own", "random")] == [None] * 3
 
 
 def test_a_label_called_other_is_not_the_rest_that_has_no_name():

@@ -82,23 +82,25 @@ def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
     assert page.locator("#nav a").count() == 2
 
 
-def test_the_headline_is_what_is_carried_beside_what_is_left(digits):
-    page, _ = digits
-    assert page.locator(".huge").inner_text() == "99.7%"
+def test_the_headline_is_the_comparison_with_random_rows(digits):
+    page, story = digits
+    assert page.locator(".huge").inner_text() == story["quality"]["lead"].replace(" ", "")
+    assert page.locator(".huge").inner_text().endswith("×")
+    assert page.locator(".headline .first").inner_text() == story["quality"]["sentences"][0]
     assert page.locator(".versus-value").all_inner_texts() == ["0.31\u202f%", "1.6\u202f%"]
 
 
 LINES = "box => box.getBoundingClientRect().height / parseFloat(getComputedStyle(box).lineHeight)"
 
 
-@pytest.mark.parametrize("carried", ["98.1 %", "99.9996 %", "99.999999997 %", "100 %", "-50.0 %"])
-def test_the_headline_is_one_line_at_every_width(visit, tmp_path, carried):
+@pytest.mark.parametrize("lead", ["5.3 ×", "12,345,678 ×", "99.9996 %", "99.999999997 %", "100 %", "-50.0 %"])
+def test_the_headline_is_one_line_at_every_width(visit, tmp_path, lead):
     story = stories.digits(8)
-    story["quality"]["carried"] = carried
+    story["quality"]["lead"] = lead
     (tmp_path / "x.html").write_bytes(render(story))
     window = visit((1280, 844))
     page = window.open(tmp_path / "x.html")
-    assert page.locator(".huge").inner_text() == carried.replace(" ", "").replace("-", "\u2212")
+    assert page.locator(".huge").inner_text() == lead.replace(" ", "").replace("-", "\u2212")
     for width in (320, 390, 736, 800, 1280):
         window.resize(width)
         ends = "box => [box.lastChild.getBoundingClientRect().right, box.parentNode.getBoundingClientRect().right]"

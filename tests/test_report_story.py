@@ -35,14 +35,24 @@ def test_a_run_over_files_tells_everything(clerk):
     assert [line["name"] for line in found["summary"]] == [
         "Rows", "Columns", "Target", "Method", "Prototypes", "Kernel", "Judged by", "Shown beside"
     ]  # fmt: skip
-    assert found["quality"]["sentences"][0].startswith("The 6 prototypes carry ")
-    assert "6 random rows with the best weights would leave" in found["quality"]["sentences"][1]
+    beside, features, carried = found["quality"]["sentences"]
+    assert beside.startswith("6 random rows with the best weights would leave")
+    assert features == found["coverage"]["features"]["sentence"]
+    assert carried.startswith("The 6 prototypes carry ")
     assert found["quality"]["curve"]["count"] == [1, 2, 3, 4, 5, 6]
     random = clerk.provenance["residual_of_random_rows"]
     assert found["quality"]["curve"]["random"] == pytest.approx(random, rel=1e-4)
     assert found["again"]["command"].startswith("protosieve select ")
     assert found["again"]["files"][0]["name"].endswith("rows.parquet")
     assert {item["name"] for item in found["coverage"]["features"]["items"]} == {"age", "colour", "joined"}
+
+
+def test_columns_that_were_not_compared_are_told_before_any_share(tmp_path):
+    data = people() | {"essay": [f"{i} words" for i in range(200)]}
+    found = told(run(tmp_path, data, id="name", label="old"))["quality"]["sentences"]
+    assert [sentence for sentence in found if "not compared" in sentence] == [found[2]]
+    assert found[2] == "note, essay were not compared: all figures are of the other columns alone."
+    assert "carry" in found[3]
 
 
 def test_cards_show_the_users_own_cells(clerk):
@@ -185,7 +195,7 @@ def test_a_dict_may_hold_a_matrix_beside_its_texts():
 def test_random_rows_are_judged_as_the_prototypes_are():
     X, _ = load_digits(return_X_y=True)
     result = ProtoSwap(n_prototypes=10).fit(X).result_
-    assert "Both are judged by 1,797 rows of the data." in told(result, X)["quality"]["sentences"][1]
+    assert "Both are judged by 1,797 rows of the data." in told(result, X)["quality"]["sentences"][0]
 
 
 def test_other_data_is_described_by_itself(clerk, tmp_path):

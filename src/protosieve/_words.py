@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # a message about a flag is not to wait for the numeric core
     from protosieve._prototypes import Prototypes
 
 __all__ = [
+    "NOTHING",
     "allowed",
     "beside_random",
     "carried",
@@ -19,9 +20,11 @@ __all__ = [
     "rounded",
     "sig",
     "spelt",
+    "times_random",
     "unlike_head",
 ]
 
+NOTHING = 1e-12  # a residual of this size is rounding
 _LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
 
 
@@ -50,7 +53,7 @@ def percent(residual: float) -> str:
     >>> percent(0.0041), percent(0.25), percent(0.000031), percent(0.0), percent(1.5)
     ('99.6 %', '75.0 %', '99.997 %', '100 %', '-50.0 %')
     """
-    if residual <= 1e-12:
+    if residual <= NOTHING:
         return "100 %"
     digits = max(1, math.ceil(-math.log10(100 * residual)))
     return f"{100 * (1 - residual):.{digits}f} %"
@@ -60,17 +63,28 @@ def beside_random(rows: int, random: float, residual: float, remedy: str = "try 
     """A residual beside that of as many rows of nobody's choice; ``remedy`` is for where these do better.
 
     >>> beside_random(500, 0.034, 0.01)
-    '500 random rows with the best weights would leave 3.4 times as much.'
+    '500 random rows with the best weights would leave 3.4 times the error of these prototypes.'
     >>> beside_random(500, 0.005, 0.01)
-    '500 random rows with the best weights would leave 0.50 times as much: try another --width, or --passes 2.'
+    '500 random rows with the best weights would leave 0.50 times the error: try another --width, or --passes 2.'
     """
-    who = f"{counted(rows, 'random row')} with the best weights would leave"
-    if residual <= 1e-12:
-        return f"{who} {'nothing either' if random <= 1e-12 else f'{100 * random:.2g} %'}."
+    who, times = f"{counted(rows, 'random row')} with the best weights would leave", times_random(random, residual)
+    if times is None:
+        return f"{who} {'no error either' if random <= NOTHING else f'an error of {100 * random:.2g} %'}."
+    if random < 0.995 * residual:
+        return f"{who} {times} times the error: {remedy}."
+    return f"{who} {times} times the error of these prototypes."
+
+
+def times_random(random: float, residual: float) -> str | None:
+    """How many times the residual random rows leave, in as many digits as anybody reads; None where there is none.
+
+    >>> times_random(0.034, 0.01), times_random(0.005, 0.01), times_random(0.5, 1e-5), times_random(0.5, 0.0)
+    ('3.4', '0.50', '50,000', None)
+    """
+    if residual <= NOTHING:
+        return None
     times = random / residual
-    if times < 0.995:
-        return f"{who} {times:.2f} times as much: {remedy}."
-    return f"{who} {times:,.1f} times as much." if times < 1000 else f"{who} {times:,.0f} times as much."
+    return f"{times:.2f}" if times < 0.995 else f"{times:,.1f}" if times < 1000 else f"{times:,.0f}"
 
 
 def unlike_head(run: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,9 @@ from protosieve._cells import arrow_values
 from protosieve._prototypes import OURS, Prototypes
 from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded, unlike_head
 from protosieve.cli._table import Column, draw
+from protosieve.report import Material, View
+from protosieve.report._plainly import plainly
+from protosieve.report._spread import matched_features
 from protosieve.report._text import shown
 
 if TYPE_CHECKING:
@@ -93,9 +96,11 @@ def _is_fraction(value: Any) -> bool:
 
 
 def _worth(result: Prototypes) -> list[str]:
-    """The residual in plain words, beside that of random rows."""
+    """The error beside that of random rows, what it does not tell, and the residual in plain words."""
     random = (result.provenance or {}).get("residual_of_random_rows")
-    return [*carried(result), *([] if random is None else [beside_random(allowed(result), random, result.residual)])]
+    beside = [] if random is None else [beside_random(allowed(result), random, result.residual)]
+    material = Material.of(result, None, View())
+    return [*beside, *map(one_line, plainly(material, matched_features(material))), *carried(result)]
 
 
 def _spread(result: Prototypes) -> list[str]:

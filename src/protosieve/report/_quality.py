@@ -1,6 +1,7 @@
 """How good the prototypes are: in sentences, in figures, beside random rows, and with fewer of them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,28 +9,29 @@ from typing import Any
 import numpy as np
 
 from protosieve._prototypes import Prototypes
-from protosieve._words import allowed, beside_random, carried, counted, percent, sig
+from protosieve._words import allowed, beside_random, carried, counted, percent, sig, times_random
 from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
 from protosieve.report._material import Material
+from protosieve.report._plainly import plainly
 
 __all__ = ["Quality", "quality"]
 
 _STRANGE = 0.05  # a residual by the data that is this much above the result's own: other data
 
 
-def quality(material: Material) -> dict[str, Any]:
-    """Headline, sentences, figures and the curve; see the parts for their cost.
+def quality(material: Material, features: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Headline, sentences, figures and the curve, with what is known of the features; see the parts for their cost.
 
-    ``carried`` is the per cent of the first sentence, ``own`` what is left, ``random`` what random rows leave beside.
+    ``lead`` is the number of the first sentence, ``own`` what is left, ``random`` what random rows leave beside.
     """
     found = Quality(material)
     curve, own = found.curve, found.left
     return {
-        "carried": None if own is None else percent(own),
+        "lead": found.lead,
         "own": own,
         "random": None if own is None or found.random is None else sig(found.random[0], 6),
-        "sentences": [*carried(material.result), *found.beside],
+        "sentences": [*found.beside, *plainly(material, features), *carried(material.result)],
         "figures": found.figures(),
         "curve": None if isinstance(curve, str) else found.drawn(curve),
         "no_curve": curve if isinstance(curve, str) else None,
@@ -102,6 +104,12 @@ class Quality:
         if self.own > 2 * self.result.residual + _STRANGE:
             return None
         return self.judge.of_random(sample.rows, allowed(self.result))
+
+    @property
+    def lead(self) -> str | None:
+        """The comparison with random rows as one number; where there is none, the share that is carried."""
+        times = None if self.random is None else times_random(*self.random[:2])
+        return f"{times} ×" if times is not None else None if self.left is None else percent(self.left)
 
     @property
     def beside(self) -> list[str]:

@@ -13,7 +13,7 @@ from protosieve.report._map import natural
 from protosieve.report._material import Material
 from protosieve.report._text import cut
 
-__all__ = ["coverage", "ks_distance", "weighted_quantiles"]
+__all__ = ["coverage", "ks_distance", "matched_features", "weighted_quantiles"]
 
 _LABELS = 20
 _FEATURES = 200
@@ -30,7 +30,7 @@ def coverage(material: Material) -> dict[str, Any]:
         "sentence": _sentence(material) + (_NO_LABELS if _too_many(material) else ""),
         "shares": None if shares is None else [sig(share) for share in shares.tolist()],
         "labels": None if _too_many(material) else _labels(material),
-        "features": _features(material),
+        "features": matched_features(material),
     }
 
 
@@ -97,7 +97,8 @@ def _summed(names: list[str] | None, amounts: Float64) -> defaultdict[str, float
 # -- features
 
 
-def _features(material: Material) -> dict[str, Any] | None:
+def matched_features(material: Material) -> dict[str, Any] | None:
+    """How far each feature of the prototypes is from that of the data, the furthest first; None without data."""
     sample, features = material.sample, material.features
     if sample is None or not features:
         return None

@@ -32,7 +32,7 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
     prototypes for the curve, and what images cost.
     """
     result = material.result
-    chart, missed = map_of(material), criticised(material)
+    chart, missed, spread = map_of(material), criticised(material), coverage(material)
     prototypes, others = cards(material, missed, chart)
     told: dict[str, Any] = plain(
         {
@@ -41,11 +41,11 @@ def story(material: Material, state: Mapping[str, Any] | None = None) -> dict[st
             "version": result.version,
             "state": None if state is None else dict(state),
             "summary": summary(material),
-            "quality": quality(material),
+            "quality": quality(material, spread["features"]),
             "cards": prototypes,
             "criticisms": None if missed is None else {"sentence": criticism_sentence(missed), "cards": others},
             "map": chart.drawn,
-            "coverage": coverage(material),
+            "coverage": spread,
             "stream": stream_of(result),
             "again": _again(result),
         }
@@ -61,7 +61,7 @@ def blank(title: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
         "version": version("protosieve"),
         "state": None if state is None else dict(state),
         "summary": [],
-        "quality": _nothing("carried", "own", "random", "curve", "no_curve") | {"sentences": [], "figures": []},
+        "quality": _nothing("lead", "own", "random", "curve", "no_curve") | {"sentences": [], "figures": []},
         "cards": [],
         "criticisms": None,
         "map": None,

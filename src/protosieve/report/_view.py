@@ -76,8 +76,8 @@ def image_shape_of(given: Any) -> tuple[int, ...] | None:
     """
     if given is None:
         return None
-    # people write 28×28 too  # noqa: RUF003
-    parts = re.split(r"\s*[x×,]\s*", given.strip()) if isinstance(given, str) else given  # noqa: RUF001
+    # people write 28×28 too
+    parts = re.split(r"\s*[x×,]\s*", given.strip()) if isinstance(given, str) else given
     shape = tuple(_whole(part) for part in parts) if isinstance(parts, list | tuple | np.ndarray) else ()
     if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:3] not in [(), *((n,) for n in _CHANNELS)]:
         raise ParameterError(

@@ -26,21 +26,21 @@ function waitingPart({ title }) {
   ];
 }
 
-function headline({ carried, sentences }) {
+function headline({ lead, sentences }) {
   const [first, ...others] = sentences;
   const rest = others.map((sentence) => el("p", { class: "second" }, sentence));
   return el(
     "div",
     { class: "headline" },
-    carried && huge(carried.replace(/\s*%$/, "")),
+    lead && huge(...lead.split(" ")),
     first && el("p", { class: "first" }, first),
     rest,
   );
 }
 
-// The per cent of the sentence below it, in type as large as its digits leave room for.
-function huge(digits) {
-  const box = el("p", { class: "huge", "aria-hidden": "true" }, minus(digits), el("span", {}, "%"));
+// The number of the sentence below it, in type as large as its digits leave room for.
+function huge(digits, unit) {
+  const box = el("p", { class: "huge", "aria-hidden": "true" }, minus(digits), el("span", {}, unit));
   box.style.setProperty("--letters", digits.length);
   return box;
 }
