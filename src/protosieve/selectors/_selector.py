@@ -22,6 +22,7 @@ from protosieve.errors import InputError, ParameterError, ProtosieveError, Proto
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
+from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
@@ -74,12 +75,23 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def result_(self) -> Prototypes:
         """Everything about the selection as of now, a frozen `Prototypes`."""
 
+    @property
+    def _lock(self) -> Lock:
+        """Held by every call that changes what was learnt, or reads more than one part of it."""
+        return lock_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles are made of: the selector between two calls, whatever other threads do."""
+        with self._lock:
+            return dict(super().__getstate__())
+
     def predict(self, X: Any) -> Indices:
         """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
 
         For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
         """
-        result, kernel = self.result_, self.kernel_
+        with self._lock:
+            result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
@@ -91,7 +103,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def transform(self, X: Any) -> Array:
         """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
-        result, kernel = self.result_, self.kernel_
+        with self._lock:
+            result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
@@ -339,8 +352,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
             self.__dict__.update(before)
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
             raise
 
 
