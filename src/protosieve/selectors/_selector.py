@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
 from protosieve.selectors._lock import Lock, lock_of
+from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
@@ -84,6 +85,30 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         """What copies and pickles are made of: the selector between two calls, whatever other threads do."""
         with self._lock:
             return dict(super().__getstate__())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` those of the kernel, mean and objective too, as ``kernel__width``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        values = list(params.items()) if deep else []
+        return params | {f"{name}__{part}": of for name, value in values for part, of in parts_of(value).items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, all or none of them.
+
+        ``kernel__width=2.0`` gives the selector a new kernel that differs in its width, a `Gaussian` where there was
+        none; the old kernel, which others may share, stays as it is.
+        """
+        whole, parts = split(params)
+        with self._lock, self._unchanged_on_error():
+            super().set_params(**whole)
+            for name, changes in parts.items():
+                value = getattr(self, name, None)
+                if hasattr(value, "set_params") or name not in super().get_params(deep=False):
+                    super().set_params(**{f"{name}__{part}": of for part, of in changes.items()})
+                else:
+                    value = self._kernel() if name == "kernel" else value
+                    setattr(self, name, with_parts(type(self).__name__, name, value, changes))
+        return self
 
     def predict(self, X: Any) -> Indices:
         """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
