@@ -2,7 +2,7 @@
 
 import itertools
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,10 +15,12 @@ from protosieve.preprocess._columns import Column
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import Moments
 from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
+from protosieve.preprocess._words import listing
 
 __all__ = ["SCALES", "Draft"]
 
 _FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
+_NAMING = "nearly every value differs: it names rows rather than describing them"
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -67,11 +69,7 @@ class Draft:
                     names = [column.label(i) for i in range(column.width)]
                     self.steps.append(Copied(column.name, names, place))
         if not self.steps:
-            raise InputError(
-                "nothing is left to select by: every column is constant "
-                f"({'; '.join(f'{name!r} is {why}' for name, why in list(self.dropped.items())[:8])}); "
-                "give a column whose values differ"
-            )
+            raise InputError(_nothing_left(self.dropped))
 
     def _scaled(self, cells: list[tuple[str, int]], measured: Iterator[int]) -> None:
         index = np.array([next(measured) for _ in cells])
@@ -115,11 +113,20 @@ class Draft:
         tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
         step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
         if step.distinct > max(_FEW, _NAMES * self.rows):
-            self.dropped[column.name] = "nearly every value differs: it names rows rather than describing them"
+            self.dropped[column.name] = _NAMING
         elif len(step.names) > 1:
             self.steps.append(step)
         else:
             self.dropped[column.name] = "the same in every row" if step.distinct else "null in every row"
+
+
+def _nothing_left(dropped: Mapping[str, str]) -> str:
+    reasons = listing([f"{name!r} ({why})" for name, why in dropped.items()])
+    texts = ", or embeddings of the texts with --embedding" if _NAMING in dropped.values() else ""
+    return (
+        f"no column is left to compare rows by: {reasons}; add a column of numbers, dates or categories whose values "
+        f"differ{texts}"
+    )
 
 
 def _cells_of(run: Iterator[tuple[Column, int]]) -> Iterator[tuple[str, int]]:
