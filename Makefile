@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -48,6 +48,9 @@ bench-coverage: $(VENV)/.ready  ## How often the certificate's bound holds, over
 
 bench-features: $(VENV)/.ready  ## 100,000 streamed features: speed against a fit per candidate, memory
 	$(RUN) -m benchmarks.features
+
+bench-latency: $(VENV)/.ready  ## How long partial_fit and result_ make their caller wait: median, 99th percentile, worst
+	$(RUN) -m benchmarks.latency
 
 bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of its own under .bench
 	$(RUN) -m benchmarks.peers

@@ -2,9 +2,12 @@
 
 import copy
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import euclidean_distances
@@ -20,6 +23,7 @@ from protosieve import (
     ProtoSwap,
     SieveStreaming,
     Streak,
+    select,
 )
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
@@ -246,6 +250,117 @@ def test_float32_and_kernels_that_can_be_negative(selector):
 def test_what_is_not_a_matrix_of_numbers_is_refused(selector, rows, match):
     with pytest.raises(InputError, match=match):
         selector().fit(rows)
+
+
+class LazyFrame:
+    """As polars has it: a plan, with columns and no cells."""
+
+    columns = ("a", "b")
+
+    def collect(self):
+        raise AssertionError("what the user has not asked for may take hours")
+
+
+class Dataset:
+    """As Hugging Face has it: rows that are dicts."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __len__(self):
+        return len(self._table)
+
+    def __getitem__(self, row):
+        return self._table.iloc[row].to_dict()
+
+    def to_pandas(self):
+        return self._table
+
+
+class Records:
+    """Rows that NumPy can make nothing of, and that nobody knows."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, row):
+        if row > 1:
+            raise IndexError
+        return {"a": 1.0}
+
+
+TABLE = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+FLATTEN = r"np.reshape\(X, \(len\(X\), -1\)\)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        (LazyFrame(), r"X is a LazyFrame; call its collect\(\) and pass the numeric columns, or write the table to a "),
+        (Dataset(TABLE), r"X is a Dataset; call its to_pandas\(\) and pass the numeric columns, or write the table"),
+        ({"train": Dataset(TABLE)}, r"X is a dict; pass one of its tables, such as X\['train'\]"),
+        (TABLE.to_dict("list"), r"X is a dict; pass its numeric columns as one array, np.column_stack\(list\(X.values"),
+        (TABLE.to_dict("records"), r"X is a list of dicts; make it a DataFrame, pandas.DataFrame\(X\)"),
+        (Records(), "X is a Records, which is not rows of numbers; pass an array of two dimensions or a DataFrame"),
+        (None, "X is a NoneType, which is not rows of numbers"),
+        ({1.0, 2.0}, "X is a set, which is not rows of numbers"),
+        ("rows.csv", "X is 'rows.csv', and selectors take rows of numbers; pass paths of files to protosieve.select"),
+        (Path("rows.csv"), "Path.*rows.csv.*pass paths of files to protosieve.select"),
+        (["a nice film", "a bad one"], "X is a list of text, 'a nice film' first; pass paths .* texts as their embed"),
+        (np.ones((5, 3, 2)), rf"X has 3 dimensions \(shape \(5, 3, 2\)\) and needs two, .* to a row: {FLATTEN}"),
+        (np.ones((5, 3, 2)).tolist(), r"X has 3 dimensions \(shape \(5, 3, 2\)\) and needs two"),
+        (list(np.ones((5, 3, 2))), rf"if each is one row, such as an image, flatten them: {FLATTEN}"),
+    ],
+)
+def test_data_of_another_form_says_in_one_sentence_what_to_do(selector, rows, match):
+    for call in (selector().fit, selector().partial_fit):
+        with pytest.raises(InputError, match=match) as caught:
+            call(rows)
+        assert type(caught.value) is InputError
+        assert "\n" not in str(caught.value)
+        assert "float() argument" not in str(caught.value)
+
+
+def test_what_is_advised_works(X):
+    """Whoever follows the advice gets what they would have got from an array."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    images, columns = X.reshape(-1, 2, 2), frame.to_dict("series")
+    expected = ProtoSwap(5, random_state=0).fit(X).weights_
+    for rows in (
+        np.reshape(images, (len(images), -1)),
+        np.column_stack(list(columns.values())),
+        pd.DataFrame(frame.to_dict("records")),
+        Dataset(frame).to_pandas(),
+    ):
+        np.testing.assert_array_equal(ProtoSwap(5, random_state=0).fit(rows).weights_, expected)
+
+
+def test_what_a_target_is_is_said_by_its_name(selector, X):
+    with pytest.raises(InputError, match=r"target has 3 dimensions .* np.reshape\(target, \(len\(target\), -1\)\)"):
+        selector().fit(X, target=X.reshape(-1, 2, 2))
+    with pytest.raises(InputError, match=r"target is a dict; pass one of its tables, such as target\['train'\]"):
+        selector().fit(X, target={"train": Dataset(TABLE)})
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.table])
+def test_text_in_a_table_can_go_to_a_file(selector, make, tmp_path):
+    columns = {"height": [1.5, 1.8, 1.7], "colour": ["red", "red", "blue"]}
+    with pytest.raises(
+        InputError,
+        match=r"row 0, column 'colour' holds 'red', which is not a number; encode text as numbers or leave the column "
+        r"out, or write the table to a Parquet file and pass its path to protosieve.select, which encodes text",
+    ):
+        selector().fit(make(columns))
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    assert len(select(tmp_path / "rows.parquet", 2)) == 2
+
+
+def test_columns_of_an_arrow_table_have_names(selector):
+    table = pa.table({"a": [1.0, 2.0, 4.0], "b": [1.0, 0.5, 3.0]})
+    with pytest.raises(InputError, match=r"target has the columns \['b', 'a'\] and X has \['a', 'b'\]"):
+        selector(2).fit(table, target=table.select(["b", "a"]))
+    with pytest.raises(InputError, match="row 1, column 'b' is NaN"):
+        selector(2).fit(pa.table({"a": [1.0, 2.0], "b": [1.0, np.nan]}))
 
 
 def test_a_target_in_the_wrong_place_is_noticed(selector, X):

@@ -11,7 +11,7 @@ import pytest
 from sklearn import config_context
 
 import protosieve
-from protosieve import ProtoDash, ProtoSwap
+from protosieve import ProtoDash, ProtoSwap, choose_width, compare
 from protosieve._html import Bar, details, table
 from protosieve.kernels import Gaussian, Linear
 
@@ -140,6 +140,39 @@ def test_a_selector_that_found_nothing_says_why():
     selector = ProtoSwap(3, kernel=Linear(), random_state=0)
     selector.partial_fit(np.zeros((4, 2)))
     assert any("has no result yet: none of the 4 rows" in text for text in Balanced(selector._repr_html_()).texts)
+
+
+def test_a_comparison_shows_a_line_per_method(X):
+    found = compare(X, 5, ["basic", "swap", "random"])
+    page = Balanced(found._repr_html_())
+    assert page.tags.count("tr") == 4
+    assert found.title in page.texts
+    for name, column in found.columns.items():
+        assert name in page.texts
+        for value in column.tolist():
+            assert (f"{value:.4g}" if isinstance(value, float) else str(value)) in page.texts
+
+
+def test_a_selector_in_a_comparison_is_text_whatever_its_name_looks_like(X):
+    hostile = type(HOSTILE, (ProtoSwap,), {})
+    page = Balanced(compare(X, 5, [hostile(5)])._repr_html_())
+    assert any("<script>" in text for text in page.texts)
+    assert not {"script", "img"} & set(page.tags)
+
+
+def test_a_choice_of_width_shows_every_width_and_marks_its_own(X):
+    found = choose_width(X, X[:, 0] > 0, 5, widths=[0.5, 2.0, 8.0], folds=2)
+    html = found._repr_html_()
+    page = Balanced(html)
+    assert page.tags.count("tr") == 4
+    for width, accuracy, spread in zip(found.widths, found.accuracy, found.spread, strict=True):
+        assert {f"{width:.4g}", f"{accuracy:.4f} ", f"{spread:.4f}"} <= set(page.texts)
+    assert page.texts.count("chosen") == 1
+    assert page.texts.index(f"{found.width:.4g}") < page.texts.index("chosen")
+    assert f"the median rule: {found.median:.4g}" in page.texts
+    lengths = [float(length) for length in re.findall(r"width:([\d.]+)em", html)]
+    np.testing.assert_allclose(lengths, 5 * np.array(found.accuracy), atol=0.006)
+    assert ("at the end of the grid" in html) == (found.width != 2.0) == ("at the end of the grid" in str(found))
 
 
 def test_a_table_of_arrow_scalars_needs_no_care():

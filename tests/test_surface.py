@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -66,6 +68,16 @@ def test_everything_public_is_documented(module):
     loaded = importlib.import_module(module)
     for name in loaded.__all__:
         assert inspect.getdoc(getattr(loaded, name)), f"{module}.{name} has no docstring"
+
+
+def test_every_public_module_is_there_after_a_plain_import():
+    names = [module.removeprefix("protosieve.") for module in SURFACE if "." in module]
+    program = "import sys, protosieve\nfor name in sys.argv[1:]: print(getattr(protosieve, name).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == [f"protosieve.{name}" for name in names]
+    assert set(names) <= set(dir(protosieve))
 
 
 def test_the_selectors_say_their_cost_and_source():

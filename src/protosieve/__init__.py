@@ -83,6 +83,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = (
     "compat",
     "datasets",
+    "distributed",
     "errors",
     "guarantees",
     "io",
@@ -94,6 +95,7 @@ _ROOMS = (
     "preprocess",
     "report",
     "selectors",
+    "spark",
     "weights",
 )
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import StratifiedKFold
 
+from protosieve import _html
 from protosieve._typing import Array, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.kernels import Gaussian
@@ -52,9 +53,22 @@ class WidthChoice:
         for width, accuracy, spread in zip(self.widths, self.accuracy, self.spread, strict=True):
             mark = "  <- chosen" if width == self.width else ""
             lines.append(f"{width:9.4g}  {accuracy:8.4f}  {spread:6.4f}{mark}")
+        return "\n".join([self.title, *lines, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        columns: list[tuple[str, list[object]]] = [
+            ("width", [f"{width:.4g}" for width in self.widths]),
+            ("accuracy", [_html.Bar(accuracy, f"{accuracy:.4f}") for accuracy in self.accuracy]),
+            ("spread", [f"{spread:.4f}" for spread in self.spread]),
+            ("", ["chosen" if width == self.width else "" for width in self.widths]),
+        ]
+        return _html.table(self.title, columns, [_html.note(sentence) for sentence in self._notes()])
+
+    def _notes(self) -> list[str]:
         ends = (self.widths[0], self.widths[-1]) if len(self.widths) > 1 else ()
         more = ["the chosen width is at the end of the grid: try wider ones, or narrower"] if self.width in ends else []
-        return "\n".join([self.title, *lines, f"the median rule: {self.median:.4g}", *more])
+        return [f"the median rule: {self.median:.4g}", *more]
 
 
 def choose_width(

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from protosieve import _html
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
@@ -109,6 +110,11 @@ class Comparison:
                 "to_pandas needs pandas, which is not installed: pip install pandas, or use .rows or .columns"
             ) from error
         return pandas.DataFrame({name: column.copy() for name, column in self.columns.items()})
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        head, *lines = self._cells()
+        return _html.table(self.title, [(name, [line[i] for line in lines]) for i, name in enumerate(head)])
 
     def _cells(self) -> list[list[str]]:
         body = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()] for row in self.rows]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["Bar", "details", "table"]
+__all__ = ["Bar", "details", "note", "table"]
 
 _CELL = "padding:.25em .8em .25em 0;text-align:left;vertical-align:top"
 _LONGEST, _SENTENCE = 120, 600  # characters of a cell, and of what explains
@@ -21,7 +21,7 @@ class Bar(float):
 
 
 def table(title: str, columns: Sequence[tuple[str, Sequence[object]]], after: Sequence[str] = ()) -> str:
-    """Columns side by side under a title, of names that may repeat; ``after`` is HTML that follows, made by `details`.
+    """Columns side by side under a title, of names that may repeat; ``after`` is HTML, made by `note` and `details`.
 
     Everything else is text, whatever it looks like:
 
@@ -39,6 +39,11 @@ def table(title: str, columns: Sequence[tuple[str, Sequence[object]]], after: Se
         f"<table style='border-collapse:collapse'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"{''.join(after)}</div>"
     )
+
+
+def note(sentence: str) -> str:
+    """A sentence below a table."""
+    return f"<p>{_text(sentence, _SENTENCE)}</p>"
 
 
 def details(summary: str, facts: Mapping[str, object]) -> str:

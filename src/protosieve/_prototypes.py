@@ -340,7 +340,7 @@ class Prototypes:
 
     def _repr_html_(self) -> str:
         """The heaviest, for a notebook."""
-        more = [f"<p>and {len(self) - _SHOWN:,} more</p>"] if len(self) > _SHOWN else []
+        more = [_html.note(f"and {len(self) - _SHOWN:,} more")] if len(self) > _SHOWN else []
         made = {"How good": self.certificate, "Kernel": self.kernel, "Version": self.version, **self.parameters}
         return _html.table(repr(self), self._columns(), [*more, _html.details("How it was made", made)])
 

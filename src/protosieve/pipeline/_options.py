@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import math
+import numbers
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +38,11 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "polynomial": Polynomial,
 }
 _WITH_WIDTH = ("gaussian", "laplacian")
+_FILES = ("inputs", "target")
+_IN_MEMORY = (
+    "; select reads files: write the rows to a Parquet file and pass its path, or pass their numeric columns to "
+    "ProtoSwap(n_prototypes).fit"
+)
 
 # The option of the command line for each argument, where the two differ in more than dashes.
 FLAGS = {"inputs": "inputs", "n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
@@ -176,7 +182,8 @@ def names(given: Any, argument: str) -> list[str]:
         return []
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not all(isinstance(name, str | os.PathLike) for name in found):
-        raise ParameterError(f"{argument} must be a name or a list of names, got {_shown(given)}")
+        remedy = _IN_MEMORY if argument in _FILES and not isinstance(given, numbers.Number) else ""
+        raise ParameterError(f"{argument} must be a name or a list of names, got {_shown(given)}{remedy}")
     return [os.fspath(name) for name in found]
 
 
@@ -192,9 +199,7 @@ def shape_text(given: Any) -> str | None:
 
 def _shown(given: Any) -> str:
     text = repr(given)
-    if len(text) <= 60 and "\n" not in text:
-        return text
-    return f"a {type(given).__name__}; rows in memory are for a selector, such as ProtoSwap(n_prototypes).fit(rows)"
+    return text if len(text) <= 60 and "\n" not in text else f"a {type(given).__name__}"
 
 
 def kernel_of(kernel: Any, width: Any) -> Kernel:

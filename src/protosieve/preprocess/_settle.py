@@ -2,7 +2,7 @@
 
 import itertools
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from protosieve.preprocess._columns import Column
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import Moments
 from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
+from protosieve.preprocess._words import listing
 
 __all__ = ["SCALES", "Draft"]
 
@@ -68,11 +69,7 @@ class Draft:
                     names = [column.label(i) for i in range(column.width)]
                     self.steps.append(Copied(column.name, names, place))
         if not self.steps:
-            raise InputError(
-                "nothing is left to select by: every column is constant "
-                f"({'; '.join(f'{name!r} is {why}' for name, why in list(self.dropped.items())[:8])}); "
-                "give a column whose values differ"
-            )
+            raise InputError(_nothing_left(self.dropped))
 
     def _scaled(self, cells: list[tuple[str, int]], measured: Iterator[int]) -> None:
         index = np.array([next(measured) for _ in cells])
@@ -124,6 +121,19 @@ class Draft:
             self.steps.append(step)
         else:
             self.dropped[column.name] = "the same in every row" if step.distinct else "null in every row"
+
+
+def _nothing_left(dropped: Mapping[str, str]) -> str:
+    reasons = listing([f"{name!r} ({why})" for name, why in dropped.items()])
+    texts = (
+        ", or embeddings of the texts with --embedding"
+        if any(why.endswith(_NAMING) for why in dropped.values())
+        else ""
+    )
+    return (
+        f"no column is left to compare rows by: {reasons}; add a column of numbers, dates or categories whose values "
+        f"differ{texts}"
+    )
 
 
 def _cells_of(run: Iterator[tuple[Column, int]]) -> Iterator[tuple[str, int]]:

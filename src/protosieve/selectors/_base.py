@@ -46,7 +46,7 @@ class StreamSelector(Selector):
         the row numbers a selection may still be made of.
 
     A call either succeeds or leaves the selector as it was: blocks are judged on a copy of the state, which then
-    replaces it.
+    replaces it. Calls from several threads run one after the other.
     """
 
     verbose: bool
@@ -105,7 +105,7 @@ class StreamSelector(Selector):
         -------
         self
         """
-        with self._unchanged_on_error(), one_thread():
+        with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
             own = given is None and self.objective is None
             stream = self._open(rows, rows if own else given)
@@ -134,7 +134,7 @@ class StreamSelector(Selector):
         -------
         self
         """
-        with self._unchanged_on_error(), one_thread():
+        with self._lock, self._unchanged_on_error(), one_thread():
             self._check_parameters()
             self._check_streaming()
             stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
@@ -149,12 +149,13 @@ class StreamSelector(Selector):
     @property
     def result_(self) -> Prototypes:
         """Everything about the selection as of now, a frozen `Prototypes`; solved once per state of the stream."""
-        check_is_fitted(self)
-        if self._result is None:
-            self._check_unchanged()
-            with one_thread():
-                self._result = self._finish()
-        return self._result
+        with self._lock:
+            check_is_fitted(self)
+            if self._result is None:
+                self._check_unchanged()
+                with one_thread():
+                    self._result = self._finish()
+            return self._result
 
     @property
     def n_samples_seen_(self) -> int:
@@ -186,7 +187,7 @@ class StreamSelector(Selector):
         stream = self._stream
         if stream.progress is None:
             return Standing(stream.n_seen, None, None)
-        with one_thread():  # the bound is computed once: a glance must not give a result other bits
+        with self._lock, one_thread():  # the bound is computed once: a glance must not give a result other bits
             value, bound = self._value(stream.progress), stream.running.running_bound(self.block_size)
         residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
         return Standing(stream.n_seen, residual, self._exchanged(stream.progress))
@@ -200,18 +201,19 @@ class StreamSelector(Selector):
 
     def _saved(self) -> Saved:
         """Parameters and state as one value; it shares its arrays with the selector."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        parameters = self.get_params(deep=False)
-        if not isinstance(self.random_state, numbers.Integral):
-            parameters["random_state"] = None  # the stream has a generator of its own, and that is saved
-        return Saved(
-            selector=type(self).__name__,
-            parameters=parameters,
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else list(names),
-            stream=self._stream,
-        )
+        with self._lock:
+            check_is_fitted(self)
+            names = getattr(self, "feature_names_in_", None)
+            parameters = self.get_params(deep=False)
+            if not isinstance(self.random_state, numbers.Integral):
+                parameters["random_state"] = None  # the stream has a generator of its own, and that is saved
+            return Saved(
+                selector=type(self).__name__,
+                parameters=parameters,
+                n_features=self.n_features_in_,
+                feature_names=None if names is None else list(names),
+                stream=self._stream,
+            )
 
     def _begin_by(self, objective: Objective, like: Array) -> None:
         """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
@@ -224,7 +226,7 @@ class StreamSelector(Selector):
     def _chosen(self) -> Selection:
         """What a result would be made of, before weights are solved and judged."""
         check_is_fitted(self)
-        with one_thread():
+        with self._lock, one_thread():
             stream = self._caught_up()
             return self._choose(stream.progress, stream.running)
 
@@ -369,7 +371,7 @@ class StreamSelector(Selector):
 
     def _known_objective(self) -> Objective:
         check_is_fitted(self)
-        with one_thread():
+        with self._lock, one_thread():
             return self._caught_up().running
 
     def _finish(self) -> Prototypes:

@@ -60,17 +60,16 @@ class BatchSelector(Selector):
         -------
         self
         """
-        with self._unchanged_on_error(), one_thread():
+        with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
             match = rows if given is None and self.objective is None else given
             objective = self._objective(rows[: self.block_size], match, generator(self.random_state))
             source = self._survey(objective, rows)
-            self._choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
-            chosen = self._choice.indices
-            selection = Selection(chosen.astype(np.int64), rows[chosen], self._choice.weights)
-            self._result = self._prototypes(objective, selection, len(rows), Recorder(), Counts())
+            choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
+            selection = Selection(choice.indices.astype(np.int64), rows[choice.indices], choice.weights)
+            result = self._prototypes(objective, selection, len(rows), Recorder(), Counts())
             objective.own()
-            self._known = objective
+            self._choice, self._result, self._known = choice, result, objective
         return self
 
     @property

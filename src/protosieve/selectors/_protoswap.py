@@ -228,7 +228,7 @@ class ProtoSwap(StreamSelector):
         ``block_size`` give the same result, bit for bit, however many there are.
         """
         check_is_fitted(self)
-        with self._unchanged_on_error(), one_thread():
+        with self._lock, self._unchanged_on_error(), one_thread():
             self._check_unchanged()
             rows = as_rows(X, "X", first, self._stream.pending.dtype)
             self._remember_columns(X, reset=False)

@@ -1,5 +1,6 @@
 """What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
 
+import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from sklearn.utils import check_array
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.means import Mean
+from protosieve.selectors._misfits import ENCODES, misfit
 
 __all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
 
@@ -38,7 +40,10 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
     except TypeError as error:
         if "sparse" in str(error).lower():
             raise InputError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()") from error
-        raise _NotNumbersError(f"{_explain(X, name, first, error)} ({error})") from error
+        why = _explain(X, name, first, error)
+        if np.ndim(X) != 2:
+            raise InputError(why) from error
+        raise _CellError(why if str(error) in why else f"{why} ({error})") from error
     except ValueError as error:
         raise InputError(_explain(X, name, first, error)) from error
     _check_finite(rows, name, first, X)
@@ -75,25 +80,36 @@ def target_rows(target: Any, mean: Mean | None, rows: Array, columns: Sequence[o
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Of a DataFrame; arrays have none."""
-    columns = getattr(X, "columns", None)
+    """Of a DataFrame or an Arrow table; arrays have none."""
+    columns = _columns(X)
     return None if columns is None else list(map(str, columns))
+
+
+def _columns(X: Any) -> Any:
+    arrow = type(X).__module__.partition(".")[0] == "pyarrow"  # whose columns are their cells
+    return getattr(X, "column_names" if arrow else "columns", None)
 
 
 _CHUNKS = "give its chunks to partial_fit, one after the other, or to fit as one array, np.concatenate"
 _DATES = "say what they should count, e.g. days since the first"
 
 
-class _NotNumbersError(InputError, TypeError):
+class _CellError(InputError, TypeError):
     """Cells that are neither numbers nor text; scikit-learn's conventions want a `TypeError`."""
 
 
 def _refuse(X: Any, name: str, first: int) -> None:
     """What NumPy would turn into numbers without a word, and should not."""
+    why = misfit(X, name)
+    if why is not None:
+        raise InputError(why)
     if isinstance(X, Iterator):
         raise InputError(f"{name} is a {type(X).__name__}; {_CHUNKS}")
     if isinstance(X, list | tuple) and len(X) and getattr(X[0], "ndim", 0) == 2:
-        raise InputError(f"{name} is a {type(X).__name__} of {len(X)} tables; {_CHUNKS}")
+        raise InputError(
+            f"{name} is a {type(X).__name__} of {len(X)} tables; {_CHUNKS}; if each is one row, such as an image, "
+            f"flatten them: np.reshape({name}, (len({name}), -1))"
+        )
     if column_names(X) == []:
         raise InputError(f"{name} has no columns; give at least one")
     kind = getattr(getattr(X, "dtype", None), "kind", "")
@@ -117,22 +133,42 @@ def _explain(X: Any, name: str, first: int, error: Exception) -> str:
     try:
         cells = np.asarray(X)
     except ValueError:
+        if not hasattr(X, "__len__"):
+            return _not_rows(X, name)
         return f"{name}: rows {first} to {first + len(X) - 1} do not all have the same number of columns"
-    if cells.ndim == 2 and cells.dtype.kind in "OUS":
-        for (row, column), cell in np.ndenumerate(cells):
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                return (
-                    f"{name}: row {first + row}, {_column(X, column)} holds {cell!r}, which is not a number; "
-                    "encode text as numbers or leave the column out"
-                )
-    return f"{name}: {error}"
+    if cells.ndim > 2:
+        return (
+            f"{name} has {cells.ndim} dimensions (shape {cells.shape}) and needs two, rows and columns; flatten each "
+            f"item to a row: np.reshape({name}, (len({name}), -1))"
+        )
+    if not (hasattr(X, "__array__") or isinstance(X, list | tuple | numbers.Number)):
+        return _not_rows(X, name)
+    return _bad_cell(X, cells, name, first) or f"{name}: {error}"
+
+
+def _not_rows(X: Any, name: str) -> str:
+    return (
+        f"{name} is a {type(X).__name__}, which is not rows of numbers; pass an array of two dimensions or a DataFrame"
+    )
+
+
+def _bad_cell(X: Any, cells: Array, name: str, first: int) -> str | None:
+    """The first that is not a number, where there is one."""
+    for (row, column), cell in np.ndenumerate(cells) if cells.ndim == 2 and cells.dtype.kind in "OUS" else ():
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            frame = "" if _columns(X) is None else f", {ENCODES}"
+            return (
+                f"{name}: row {first + row}, {_column(X, column)} holds {cell!r}, which is not a number; "
+                f"encode text as numbers or leave the column out{frame}"
+            )
+    return None
 
 
 def _column(X: Any, column: int) -> str:
     """A column by its name where it has one."""
-    names = getattr(X, "columns", None)
+    names = _columns(X)
     return f"column {column}" if names is None else f"column {names[column]!r}"
 
 

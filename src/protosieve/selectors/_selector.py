@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from protosieve.errors import InputError, ParameterError, ProtosieveError, Proto
 from protosieve.kernels import Gaussian, Kernel, as_kernel
 from protosieve.means import CompressedMean, ExactMean, Mean
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
+from protosieve.selectors._lock import Lock, lock_of
+from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
@@ -74,12 +76,47 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def result_(self) -> Prototypes:
         """Everything about the selection as of now, a frozen `Prototypes`."""
 
+    @property
+    def _lock(self) -> Lock:
+        """Held by every call that changes what was learnt, or reads more than one part of it."""
+        return lock_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles are made of: the selector between two calls, whatever other threads do."""
+        with self._lock:
+            return dict(super().__getstate__())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` those of the kernel, mean and objective too, as ``kernel__width``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        values = list(params.items()) if deep else []
+        return params | {f"{name}__{part}": of for name, value in values for part, of in parts_of(value).items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, all or none of them.
+
+        ``kernel__width=2.0`` gives the selector a new kernel that differs in its width, a `Gaussian` where there was
+        none; the old kernel, which others may share, stays as it is.
+        """
+        whole, parts = split(params)
+        with self._lock, self._unchanged_on_error():
+            super().set_params(**whole)
+            for name, changes in parts.items():
+                value = getattr(self, name, None)
+                if hasattr(value, "set_params") or name not in super().get_params(deep=False):
+                    super().set_params(**{f"{name}__{part}": of for part, of in changes.items()})
+                else:
+                    value = self._kernel() if name == "kernel" else value
+                    setattr(self, name, with_parts(type(self).__name__, name, value, changes))
+        return self
+
     def predict(self, X: Any) -> Indices:
         """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
 
         For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
         """
-        result, kernel = self.result_, self.kernel_
+        with self._lock:
+            result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
@@ -91,7 +128,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def transform(self, X: Any) -> Array:
         """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
-        result, kernel = self.result_, self.kernel_
+        with self._lock:
+            result, kernel = self.result_, self.kernel_
         rows = self._new_rows(X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
@@ -339,8 +377,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
             self.__dict__.update(before)
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
             raise
 
 
