@@ -14,6 +14,7 @@ from protosieve.distributed import Estimate, LocalWorkers, Serial, Work, drive, 
 from protosieve.distributed._flight import window_of
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.io import check_output, write_table
+from protosieve.io._output import as_dash
 from protosieve.kernels import Kernel
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._checkpoint import Checkpoint
@@ -108,7 +109,7 @@ def select(
         Times the rows are offered to ``"swap"``.
     output : path, optional
         Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
-        standard output.
+        standard output. A named pipe can take .csv, .tsv or .jsonl.
     random_state : int or None, default 0
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
@@ -180,6 +181,7 @@ def select(
     ['0', '1', '2']
     """
     options = options_of(locals())
+    output = as_dash(output)
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)

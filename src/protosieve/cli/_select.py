@@ -14,6 +14,7 @@ from protosieve.cli._values import arguments
 from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, Work, begin, estimate
 from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
+from protosieve.io._output import as_dash
 from protosieve.pipeline._options import options_of
 from protosieve.pipeline._watch import report_place
 
@@ -25,6 +26,7 @@ _OWN = ("json", "watch_at", "workers", "dask", "dry_run")  # options of the comm
 
 def perform(given: dict[str, Any]) -> Prototypes | None:
     """Everything ``protosieve select`` does, with the options as they were given; returns the result, if any."""
+    given = {**given, "output": as_dash(given["output"])}
     asked = arguments(given)
     options = {name: value for name, value in asked.items() if name not in _OWN}
     options["watch"] = given["watch_at"] or given["watch"]

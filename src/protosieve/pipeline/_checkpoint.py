@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from protosieve import _state
+from protosieve._atomic import check_replaceable
 from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.pipeline._run import Run
 from protosieve.selectors._rules import whole_number
@@ -21,6 +22,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], every: int) -> None:
         whole_number(1).check("checkpoint", "every", every)
+        check_replaceable(path)  # also because reading a pipe could wait for ever
         self.path = Path(path)
         self._every = every
         self._since = 0
@@ -31,7 +33,8 @@ class Checkpoint:
 
         A run that was killed in the midst of writing has left a temporary file, which goes.
         """
-        for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):
+        place = self.path.resolve()
+        for left in place.parent.glob(f".{glob.escape(place.name)}.*.tmp"):
             with suppress(OSError):
                 left.unlink()
         self._write(run)
@@ -69,9 +72,9 @@ class Checkpoint:
         return f"The checkpoint of {self._stored} is intact: --resume goes on from there"
 
     def remove(self) -> None:
-        """The run is over, and its result is where it belongs."""
+        """The run is over, and its result is where it belongs. A link stays, and leads nowhere until the next run."""
         try:
-            self.path.unlink(missing_ok=True)
+            self.path.resolve().unlink(missing_ok=True)
         except OSError as error:
             warnings.warn(
                 f"the checkpoint {self.path} is no longer needed and cannot be removed: {error.strerror or error}",
@@ -93,7 +96,7 @@ def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
 
     `StateFileError` where a stored run is in the way, or is one of other files or other options.
     """
-    if not os.path.lexists(path):
+    if not Path(path).exists():
         return fresh
     found = _state.read(path)
     if not isinstance(found, Run):
