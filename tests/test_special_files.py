@@ -197,7 +197,7 @@ def test_a_named_pipe_takes_text_that_is_read_as_it_comes(tmp_path, way):
 def test_a_named_pipe_takes_nothing_that_must_be_whole(tmp_path, ending):
     os.mkfifo(tmp_path / f"out.{ending}")
     with pytest.raises(
-        OutputError, match=rf"out\.{ending}: is a named pipe, which can take \.csv, \.tsv, \.jsonl only; give another"
+        OutputError, match=rf"out\.{ending}: is a named pipe, which takes \.csv, \.tsv, \.jsonl only; give another"
     ):
         check_output(tmp_path / f"out.{ending}")
 
@@ -234,7 +234,7 @@ def test_a_run_into_a_named_pipe_is_that_into_a_file(tmp_path, rows):
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_the_systems_names_for_standard_output_are_a_dash(tmp_path, rows, name):
-    if not os.path.exists(name):
+    if not Path(name).exists():
         pytest.skip("the system has no such name")
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with command("select", rows, "-m", 5, "-o", name, cwd=tmp_path, **pipes) as run:

@@ -1,7 +1,6 @@
 """`select`: from files to prototypes."""
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -21,7 +20,7 @@ from protosieve.pipeline._checkpoint import Checkpoint
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._job import begin, check_apart
 from protosieve.pipeline._options import Options, options_of
-from protosieve.pipeline._progress import Watcher
+from protosieve.pipeline._progress import Watcher, tell
 from protosieve.pipeline._watch import Onlookers, report_place, served
 
 __all__ = ["check_no_stream", "select"]
@@ -257,8 +256,7 @@ def _check_no_results(work: Path, job: distributed.Job, paths: Sequence[Path | N
 def _tell(foreseen: Estimate, kept: Work | None) -> None:
     """What is to come, and what is there already, on standard error."""
     there = f"\n{kept.story()}" if kept is not None and kept.there else ""
-    sys.stderr.write(f"{foreseen}{there}\n")
-    sys.stderr.flush()
+    tell(f"{foreseen}{there}")
 
 
 def _write(result: Prototypes, output: Path | None) -> None:
