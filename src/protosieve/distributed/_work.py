@@ -18,8 +18,8 @@ from protosieve.distributed._lock import hold, release
 from protosieve.distributed._outline import Job
 from protosieve.distributed._summary import Summary
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
-from protosieve.pipeline._checkpoint import changed
 from protosieve.pipeline._options import Options
+from protosieve.pipeline._unchanged import changed
 
 __all__ = ["Work"]
 

@@ -3,18 +3,17 @@
 import glob
 import os
 import warnings
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from protosieve import _state
 from protosieve._atomic import check_replaceable
 from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.pipeline._run import Run
+from protosieve.pipeline._unchanged import changed
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["Checkpoint", "changed", "take_up"]
+__all__ = ["Checkpoint", "take_up"]
 
 
 class Checkpoint:
@@ -115,20 +114,3 @@ def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
 
 def _changed(old: Run, new: Run) -> str | None:
     return changed(old.files, new.files) or changed(old.target_files, new.target_files)
-
-
-def changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> str | None:
-    """The first file that is not what it was, by its fingerprint, in words."""
-    gone = sorted({file["name"] for file in before} ^ {file["name"] for file in after})
-    if gone:
-        there = "gone" if gone[0] in {file["name"] for file in before} else "new"
-        return f"{gone[0]} is {there}"
-    for was, now in zip(before, after, strict=True):
-        for name in was:
-            if was[name] != now.get(name):
-                return f"{was['name']} has changed: its {name} was {_said(was[name])} and is {_said(now.get(name))}"
-    return None
-
-
-def _said(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
