@@ -5,6 +5,7 @@ import csv
 import io
 import os
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,9 +18,10 @@ import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
 from protosieve._atomic import check_place, is_pipe, write_whole
-from protosieve.errors import OutputError
+from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.io._file import explain
-from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul
+from protosieve.io._formulas import escaped
+from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul, is_text
 
 __all__ = ["KEY", "NULLS", "QUOTED", "SCHEMA", "as_dash", "check_output", "write_table"]
 
@@ -151,17 +153,47 @@ def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
 def _delimited(separator: str) -> Callable[[pa.Table, dict[str, Any]], bytes]:
     def write(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
         text = io.StringIO(newline="")
-        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows(zip(*([_cell(value) for value in as_values(column)] for column in table.columns), strict=True))
+        plain, quoted = (
+            csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        columns = [_cells(column) for column in table.columns]
+        names = [escaped(name) for name in table.column_names]
+        _tell_escaped(table, names, columns)
+        for row in (names, *zip(*columns, strict=True)):
+            has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)  # a line would end there
+            (quoted if has_return else plain).writerow(row)
         return text.getvalue().encode()
 
     return write
 
 
-def _cell(value: object) -> object:
-    """Text and numbers as they are; lists and the like as JSON, and truth as its words."""
-    return as_json(value) if isinstance(value, list | dict | bool) else value
+def _cells(column: pa.ChunkedArray) -> list[object]:
+    """Text so that no spreadsheet runs it, numbers as they are; lists and the like as JSON, and truth as its words."""
+    if _holds_text(column):
+        return [None if value is None else escaped(value) for value in as_values(column)]
+    return [as_json(value) if isinstance(value, list | dict | bool) else value for value in as_values(column)]
+
+
+def _holds_text(column: pa.ChunkedArray) -> bool:
+    return is_text(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
+
+
+def _tell_escaped(table: pa.Table, names: list[str], columns: list[list[object]]) -> None:
+    """A note where text is not written as it is."""
+    found = [name for name, written in zip(table.column_names, names, strict=True) if name != written]
+    for column, cells in zip(table.columns, columns, strict=True):
+        if _holds_text(column):
+            pairs = zip(as_values(column), cells, strict=True)
+            found += [value for value, written in pairs if value != written]
+    if found:
+        warnings.warn(
+            f"{len(found):,} cell{'s' * (len(found) > 1)} of text would be run as a formula by a spreadsheet, such as "
+            f"{found[0][:40]!r}: written with ' before it, which other programs must take off; .parquet, .jsonl and "
+            "other formats keep the text as it is",
+            ProtosieveWarning,
+            stacklevel=2,
+        )
 
 
 def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
