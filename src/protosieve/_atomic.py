@@ -1,6 +1,8 @@
 """A file that is written whole or not at all, and a place where one can be."""
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +11,14 @@ from typing import BinaryIO
 
 from protosieve.errors import OutputError
 
-__all__ = ["check_place", "replacing", "write_whole"]
+__all__ = ["check_place", "check_replaceable", "is_pipe", "replacing", "write_whole"]
+
+_KINDS = (  # what a file must not take the place of
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
 
 
 def check_place(target: str) -> None:
@@ -17,10 +26,32 @@ def check_place(target: str) -> None:
     folder = Path(target).resolve().parent
     if Path(target).is_dir():
         raise OutputError(f"{target}: is a folder; give the path of a file")
+    check_replaceable(target)
     if not folder.is_dir():
         raise OutputError(f"{target}: there is no folder {str(folder)!r}; make it, or give another path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"{target}: the folder {str(folder)!r} is not writable; give another path")
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise `OutputError` where a device, a pipe or a socket is at ``path``, or where a link there leads."""
+    kind = _special(path)
+    if kind is not None:
+        raise OutputError(f"{os.fspath(path)}: is {kind}, and a file must not take its place; give another path")
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether a named pipe is there, or where a link there leads."""
+    return _special(path) == "a named pipe"
+
+
+def _special(path: str | os.PathLike[str]) -> str | None:
+    """What is there, if it is neither a regular file nor a folder nor nothing."""
+    try:
+        mode = Path(path).stat().st_mode  # by the system: no resolved path leads to what /dev/stdout is
+    except (OSError, ValueError):  # whoever writes will be told
+        return None
+    return next((kind for test, kind in _KINDS if test(mode)), None)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -40,9 +71,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file ``path`` when the block ends well.
 
     They go to a temporary file beside ``path``, reach the disk, and are renamed over it, so an error, a crash or a full
-    disk leaves what was there before, and nothing else. A link stays a link; permissions are the file's, or those a
-    plain ``open`` would give. Raises `OSError` where the system refuses.
+    disk leaves what was there before, and nothing else. A link stays a link, and the file it leads to is replaced;
+    permissions are the file's, or those a plain ``open`` would give. Devices, pipes and sockets are never replaced.
+    Raises `OSError` for these, and where the system refuses.
     """
+    kind = _special(path)
+    if kind is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}, and a file must not take its place; give another path")
     target = Path(path).resolve()
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:200]}.", suffix=".tmp", dir=target.parent)
     temporary = Path(name)

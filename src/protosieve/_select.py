@@ -1,7 +1,6 @@
 """`select`: from files to prototypes."""
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -14,13 +13,14 @@ from protosieve.distributed import Estimate, LocalWorkers, Serial, Work, drive, 
 from protosieve.distributed._flight import window_of
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.io import check_output, write_table
+from protosieve.io._output import as_dash
 from protosieve.kernels import Kernel
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._checkpoint import Checkpoint
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._job import begin, check_apart
 from protosieve.pipeline._options import Options, options_of
-from protosieve.pipeline._progress import Watcher
+from protosieve.pipeline._progress import Watcher, tell
 from protosieve.pipeline._watch import Onlookers, report_place, served
 
 __all__ = ["check_no_stream", "select"]
@@ -109,7 +109,7 @@ def select(
         Times the rows are offered to ``"swap"``.
     output : path, optional
         Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
-        standard output.
+        standard output. A named pipe can take .csv, .tsv or .jsonl.
     random_state : int or None, default 0
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
@@ -181,6 +181,7 @@ def select(
     ['0', '1', '2']
     """
     options = options_of(locals())
+    output = as_dash(output)
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, watch, output)
@@ -256,8 +257,7 @@ def _check_no_results(work: Path, job: distributed.Job, paths: Sequence[Path | N
 def _tell(foreseen: Estimate, kept: Work | None) -> None:
     """What is to come, and what is there already, on standard error."""
     there = f"\n{kept.story()}" if kept is not None and kept.there else ""
-    sys.stderr.write(f"{foreseen}{there}\n")
-    sys.stderr.flush()
+    tell(f"{foreseen}{there}")
 
 
 def _write(result: Prototypes, output: Path | None) -> None:

@@ -11,6 +11,9 @@ _NEEDED = ("pyarrow", "rich", "typer")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code, which ``protosieve --help`` explains."""
+    from protosieve.cli._streams import open_closed
+
+    open_closed()
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         sys.stderr.write(

@@ -16,8 +16,8 @@ __all__ = ["Task", "app"]
 Task: TypeAlias = Callable[[], object]
 
 _CODES = (
-    "Exit codes: 0 done; 1 something unexpected; 2 options or input that cannot be used; 130 interrupted (Ctrl-C); "
-    "143 terminated."
+    "Exit codes: 0 done; 1 something unexpected; 2 options, input or output that cannot be used; 129 hung up; "
+    "130 interrupted (Ctrl-C); 143 terminated."
 )
 
 app = typer.Typer(

@@ -6,9 +6,11 @@ from typing import Any
 
 from protosieve._compare import Comparison, compare
 from protosieve._words import rounded
+from protosieve.cli._streams import showing
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
+from protosieve.io import check_output
 from protosieve.pipeline import survey
 from protosieve.pipeline._options import kernel_of
 
@@ -23,6 +25,7 @@ _NOT_OF_SURVEY = ("n_prototypes", "methods", "kernel", "width", "json")
 
 def perform(given: dict[str, Any]) -> Comparison:
     """Everything ``protosieve compare`` does, with the options as they were given; returns the table."""
+    check_output("-")
     options = arguments(given)
     kernel = kernel_of(options["kernel"], options["width"])
     with notes(given["quiet"]):
@@ -34,11 +37,12 @@ def perform(given: dict[str, Any]) -> Comparison:
             kernel=kernel,
             random_state=options["random_state"],
         )
-    if given["json"]:
-        json.dump({"title": table.title, "methods": table.rows}, sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
-    else:
-        _show(table, surveyed.encoding.describe())
+    with showing():
+        if given["json"]:
+            json.dump({"title": table.title, "methods": table.rows}, sys.stdout, ensure_ascii=False, indent=2)
+            sys.stdout.write("\n")
+        else:
+            _show(table, surveyed.encoding.describe())
     return table
 
 

@@ -14,6 +14,7 @@ from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
 from protosieve.cli._app import app
 from protosieve.cli._digits import pictures, write_digits
+from protosieve.cli._streams import showing
 from protosieve.cli._terminal import console
 
 if TYPE_CHECKING:
@@ -35,17 +36,18 @@ def perform(_: dict[str, Any]) -> None:
     out = console(sys.stdout)
     with tempfile.TemporaryDirectory(prefix="protosieve-") as folder, contextlib.chdir(folder):
         digits = write_digits(Path("digits"))
-        out.print(
-            "1,797 handwritten digits, 8 x 8 pixels each, in three Parquet files. Which 20 stand for all of them?"
-        )
-        out.print(f"\n$ {_COMMAND}\n", style="bold")
-        out.file.flush()
+        with showing():
+            out.print(
+                "1,797 handwritten digits, 8 x 8 pixels each, in three Parquet files. Which 20 stand for all of them?"
+            )
+            out.print(f"\n$ {_COMMAND}\n", style="bold")
         result = app(shlex.split(_COMMAND)[1:], standalone_mode=False)()
-    _look(result, out)
-    _judge(result, digits, out)
-    out.print("\nNow yours:\n")
-    for command in _NEXT:
-        out.print(f"$ {command}", style="bold")
+    with showing():
+        _look(result, out)
+        _judge(result, digits, out)
+        out.print("\nNow yours:\n")
+        for command in _NEXT:
+            out.print(f"$ {command}", style="bold")
 
 
 def _look(result: Prototypes, out: "Console") -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 import typer
 
 from protosieve.cli._app import app
+from protosieve.cli._streams import abandon, let_go, showing
 from protosieve.cli._terminal import complain
 from protosieve.cli._words import begun_with_flag, in_flags
 from protosieve.errors import ParameterError, ProtosieveError
@@ -24,18 +25,19 @@ _TRACEBACK = "PROTOSIEVE_TRACEBACK"
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments say. Typer only parses: it would take interrupts and closed pipes for its own business."""
     try:
-        task = app(list(arguments), prog_name="protosieve", standalone_mode=False)
+        with showing():  # help, or the version
+            task = app(list(arguments), prog_name="protosieve", standalone_mode=False)
         if callable(task):
             task()
-        sys.stdout.flush()
-        return task if isinstance(task, int) else 0
+        code = task if isinstance(task, int) else 0
     except BaseException as error:
         if os.environ.get(_TRACEBACK):
             traceback.print_exception(error)
         code = _code(error)
         if _waits_for_input():
             _leave(code)
-        return code
+    let_go()
+    return code
 
 
 def _waits_for_input() -> bool:
@@ -57,7 +59,8 @@ def _code(error: BaseException) -> int:
     """The exit code, once it has been told why."""
     closed = error.__context__ if isinstance(error, SystemExit) else error  # typer ends so while it prints its help
     if isinstance(closed, BrokenPipeError):
-        return _abandon_output()
+        abandon(sys.stdout)  # that is no error, and Python is not to complain about it at exit
+        return 0
     if isinstance(error, SystemExit):  # and so does completion
         return error.code if isinstance(error.code, int) else 0
     message, code = _story(error)
@@ -101,9 +104,3 @@ def _usage(error: BaseException) -> str:
 
 def _seen(message: str) -> str:
     return f"{message}. {_TRACEBACK}=1 shows where"
-
-
-def _abandon_output() -> int:
-    """Whoever read our output has had enough: that is no error, and Python is not to complain about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

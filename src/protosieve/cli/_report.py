@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from protosieve._prototypes import Prototypes
+from protosieve.cli._streams import showing
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
 from protosieve.pipeline._again import draw_sample, read_prototypes
@@ -25,5 +26,7 @@ def perform(given: dict[str, Any]) -> Prototypes:
         data = draw_sample(result, given["data"], quiet=given["quiet"]) if given["data"] else None
         result.report(place, data, **{name: options[name] for name in _SHOWN})
     if not given["quiet"]:
-        console(sys.stdout).print(f"The report is in {place}.")
+        told = f"The report is in {place}."
+        with showing(kept=told):
+            console(sys.stdout).print(told)
     return result

@@ -3,19 +3,25 @@
 import json
 import sys
 from concurrent.futures import Executor
-from contextlib import nullcontext
-from typing import Any
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any
 
 from protosieve._prototypes import Prototypes
 from protosieve._select import check_no_stream, select
+from protosieve.cli._streams import showing
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
 from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, Work, begin, estimate
 from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
+from protosieve.io import check_output
+from protosieve.io._output import as_dash
 from protosieve.pipeline._options import options_of
 from protosieve.pipeline._watch import report_place
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["perform"]
 
@@ -25,6 +31,7 @@ _OWN = ("json", "watch_at", "workers", "dask", "dry_run")  # options of the comm
 
 def perform(given: dict[str, Any]) -> Prototypes | None:
     """Everything ``protosieve select`` does, with the options as they were given; returns the result, if any."""
+    given = {**given, "output": as_dash(given["output"])}
     asked = arguments(given)
     options = {name: value for name, value in asked.items() if name not in _OWN}
     options["watch"] = given["watch_at"] or given["watch"]
@@ -34,12 +41,15 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
             "--json and --output - both want standard output; give the output a file, or leave one of them out"
         )
     place = _place(asked["workers"], asked["dask"])
+    if given["json"] or given["dry_run"] or not (given["quiet"] or given["output"] or options["report"]):
+        check_output("-")  # there is nothing else to show for the run
     if given["dry_run"]:
         check_no_stream(options["checkpoint"], options["resume"], options["watch"])
         job = begin(options_of(options))
-        _tell(estimate(job, window_of(place or Serial())), given["json"])
-        if options["work"] is not None and not given["json"]:
-            sys.stdout.write(Work.look(options["work"], job))
+        with showing():
+            _tell(estimate(job, window_of(place or Serial())), given["json"])
+            if options["work"] is not None and not given["json"]:
+                sys.stdout.write(Work.look(options["work"], job))
         return None
     with notes(given["quiet"]), place or nullcontext() as executor:
         result = select(**options, executor=executor)
@@ -62,13 +72,25 @@ def _place(workers: Any, address: str | None) -> Executor | None:
 
 def _show(result: Prototypes, given: dict[str, Any], place: str | None) -> None:
     if given["json"]:
-        json.dump(_figures(result), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        with showing():
+            json.dump(_figures(result), sys.stdout, ensure_ascii=False, indent=2)
+            sys.stdout.write("\n")
     elif not given["quiet"]:
-        out = console(sys.stderr if given["output"] == "-" else sys.stdout)
-        summarise(result, given["output"], out)
-        if place is not None:
-            out.print(f"The report is in {place}.")
+        is_piped = given["output"] == "-"
+        written = [given["output"]] if given["output"] and not is_piped else []
+        kept = " and ".join([*(f"the result is in {file}" for file in written), *_reported(place)])
+        with suppress(OSError) if is_piped else showing(kept or None):
+            _summarise(result, given["output"], place, console(sys.stderr if is_piped else sys.stdout))
+
+
+def _summarise(result: Prototypes, output: str | None, place: str | None, out: "Console") -> None:
+    summarise(result, output, out)
+    for told in _reported(place):
+        out.print(f"{told[0].upper()}{told[1:]}.")
+
+
+def _reported(place: str | None) -> list[str]:
+    return [] if place is None else [f"the report is in {place}"]
 
 
 def _figures(result: Prototypes) -> dict[str, Any]:

@@ -76,10 +76,12 @@ def _check_guard() -> None:
 
 
 def _without_interrupts() -> None:
-    """Threads and processes begun by this thread leave Ctrl-C, of which a terminal tells all, to the driver."""
+    """Threads and processes begun by this thread leave Ctrl-C, and the end of a terminal, to the driver: all are told
+    of them.
+    """
     if hasattr(signal, "pthread_sigmask"):  # Windows has none
         resource_tracker.ensure_running()  # which undoes it when it starts
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
 
 
 class LocalWorkers(Dask):

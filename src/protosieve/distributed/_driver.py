@@ -1,8 +1,9 @@
 """A run over partitions from its first to its last: tasks to an executor, and what comes back made one result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from operator import attrgetter
+from typing import Any
 
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
@@ -18,10 +19,12 @@ from protosieve.distributed._summary import Summary, merge_summaries, summarise
 from protosieve.distributed._task import Task
 from protosieve.distributed._weights import merge_weights, weigh_partition
 from protosieve.distributed._work import Work
+from protosieve.io import Stretch
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._progress import Watcher
 from protosieve.pipeline._run import check_count
 from protosieve.pipeline._signals import Stopped, stops
+from protosieve.pipeline._unchanged import unchanged
 
 __all__ = ["drive"]
 
@@ -80,23 +83,31 @@ def drive(
 def _surveyed(job: Job, flight: Flight, progress: Progress) -> list[Summary]:
     """Of the input and, if it has files of its own, of the target."""
     progress.begin("survey", job.inputs, job.run.files, attrgetter("survey.rows"))
-    found = [_summary("survey", job.inputs, job.outline(), flight)]
+    found = [_summary("survey", job.inputs, job.run.files, job.outline(), flight)]
     if job.targets:
         progress.begin("survey", job.targets, job.run.target_files, attrgetter("survey.rows"))
-        found.append(_summary("target", job.targets, job.target_outline(), flight))
+        found.append(_summary("target", job.targets, job.run.target_files, job.target_outline(), flight))
     return found
 
 
-def _summary(stage: str, partitions: Sequence[Partition], outline: Outline, flight: Flight) -> Summary:
+def _sources(partitions: Sequence[Partition]) -> list[Stretch]:
+    return [stretch for one in partitions for stretch in one.stretches]
+
+
+def _summary(
+    stage: str, partitions: Sequence[Partition], files: Sequence[Mapping[str, Any]], outline: Outline, flight: Flight
+) -> Summary:
     tasks = (Task(stage, one.number, summarise, (one, outline)) for one in partitions)
-    return merge_summaries(flight.each(tasks, given=[outline]))
+    with unchanged(_sources(partitions), files):
+        return merge_summaries(flight.each(tasks, given=[outline]))
 
 
 def _gathered(job: Job, plan: Plan, flight: Flight, progress: Progress, at_once: int | None) -> list[Candidates]:
     progress.begin("select", job.inputs, job.run.files, attrgetter("seen"))
     gathering = Gathering(job.inputs, plan, fan_in(plan.n_prototypes) if at_once is None else at_once)
-    for task, found in flight.fly(gathering.next, given=[plan]):
-        gathering.take(task, found)
+    with unchanged(_sources(job.inputs), job.run.files):
+        for task, found in flight.fly(gathering.next, given=[plan]):
+            gathering.take(task, found)
     return gathering.top()
 
 
@@ -105,5 +116,6 @@ def _weigh(job: Job, plan: Plan, flight: Flight, progress: Progress) -> None:
     prototypes = job.run.selector.result_.rows
     progress.begin("weigh", partitions, files, attrgetter("rows"))
     tasks = (Task("weigh", one.number, weigh_partition, (one, plan, prototypes)) for one in partitions)
-    job.run.weighing = merge_weights(flight.each(tasks, given=[plan, prototypes]))
+    with unchanged(_sources(partitions), files):
+        job.run.weighing = merge_weights(flight.each(tasks, given=[plan, prototypes]))
     check_count([file["name"] for file in files], job.run.weighing.rows, job.run.n_target)

@@ -12,13 +12,14 @@ from types import TracebackType
 from typing import Any
 
 from protosieve import _state
+from protosieve._atomic import check_replaceable
 from protosieve._state import storable
 from protosieve.distributed._lock import hold, release
 from protosieve.distributed._outline import Job
 from protosieve.distributed._summary import Summary
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
-from protosieve.pipeline._checkpoint import changed
 from protosieve.pipeline._options import Options
+from protosieve.pipeline._unchanged import changed
 
 __all__ = ["Work"]
 
@@ -79,6 +80,9 @@ class Work:
     def __init__(self, folder: str | os.PathLike[str], job: Job) -> None:
         self.folder = Path(folder)
         made = self._make()
+        self._results, self._files = _results(self.folder, job), _files(self.folder, job)
+        for path in self._files:
+            check_replaceable(path)
         self._release = self._held()
         try:
             begun = self._begin(Head.of(job), made)
@@ -88,7 +92,6 @@ class Work:
         job.run.seed = begun.head.seed
         self._head, self._made = begun.head, begun.made
         self._given, self._has_failed, self._has_others = "", False, False
-        self._results, self._files = _results(self.folder, job), _files(self.folder, job)
         self.there = sum(path.exists() for path in self._results)
         for left in self._unfinished():
             with suppress(OSError):

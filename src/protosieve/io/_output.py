@@ -5,8 +5,10 @@ import csv
 import io
 import os
 import sys
+import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +17,77 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
-from protosieve._atomic import check_place, write_whole
-from protosieve.errors import OutputError
+from protosieve._atomic import check_place, is_pipe, write_whole
+from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.io._file import explain
-from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul
+from protosieve.io._formulas import escaped
+from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul, is_text
 
-__all__ = ["KEY", "NULLS", "QUOTED", "SCHEMA", "check_output", "write_table"]
+__all__ = ["KEY", "NULLS", "QUOTED", "SCHEMA", "as_dash", "check_output", "write_table"]
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
 SCHEMA, NULLS = "schema", "nulls"  # what formats without types and nulls say of these, beside the provenance
 QUOTED = "quoted"  # columns whose text is JSON text
+_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+_FLOWING = (".csv", ".tsv", ".jsonl")  # formats that can be read as they come
+
+
+def as_dash(path: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The path, or ``-`` where it is one of the system's names for standard output."""
+    return "-" if path is not None and os.fspath(path) in _STANDARD_OUTPUT else path
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
     """Write ``table`` in the format that the ending of ``path`` names, complete or not at all; ``-`` is JSON lines to
-    standard output.
+    standard output, and a named pipe is written to directly.
 
     ``provenance`` (how the table was made) goes into the file where the format has a place for it: Parquet and Arrow
     under the schema's metadata key ``protosieve``, ``.json`` and ``.npz`` under ``provenance``. CSV, TSV and JSON lines
     have none. The bytes depend on table and provenance alone. O(cells) time and memory.
     """
     target = os.fspath(path)
-    if target == "-":
-        _print(_json_lines(table, provenance))
-        return
     check_output(target)
-    write_whole(target, _encoded(table, target, provenance))
+    if target == "-":
+        with _flowing("standard output"):
+            sys.stdout.buffer.write(_json_lines(table, provenance))
+            sys.stdout.buffer.flush()
+        return
+    data = _encoded(table, target, provenance)
+    if not is_pipe(target):
+        write_whole(target, data)
+        return
+    with _flowing(target), Path(target).open("wb") as stream:  # waits for somebody who reads
+        stream.write(data)
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise `OutputError` where a result could not be written to ``path``, before the work that leads to it starts."""
     target = os.fspath(path)
     if target == "-":
+        _check_standard_output()
         return
     if "://" in target:
         raise OutputError(f"{target}: results are written to files on this machine; write one and copy it there")
     if _ending(target) not in _WRITERS:
         raise OutputError(f"{target}: its ending names no format; end it in {', '.join(_WRITERS)}, or give -")
-    check_place(target)
+    if not is_pipe(target):
+        check_place(target)
+    elif _ending(target) not in _FLOWING:
+        raise OutputError(
+            f"{target}: is a named pipe, which takes {', '.join(_FLOWING)} only; give another ending or path"
+        )
+
+
+def _check_standard_output() -> None:
+    """`OutputError` where it is closed, or takes nothing."""
+    if sys.stdout is None:
+        raise OutputError("standard output: is closed; give a file, or leave it open")
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, ValueError):  # no file of the system's, as in a notebook
+        return
+    with _flowing("standard output"):
+        os.write(number, b"")
 
 
 def _encoded(table: pa.Table, target: str, provenance: dict[str, Any]) -> bytes:
@@ -66,14 +101,15 @@ def _ending(path: str) -> str:
     return Path(path).suffix.lower()
 
 
-def _print(data: bytes) -> None:
+@contextmanager
+def _flowing(name: str) -> Iterator[None]:
+    """Write to what somebody reads at the same time."""
     try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        yield
     except BrokenPipeError:  # whoever reads has seen enough: the program is to end quietly
         raise
     except OSError as error:
-        raise OutputError(f"standard output: cannot be written: {error.strerror or error}; check its device") from error
+        raise OutputError(f"{name}: cannot be written: {error.strerror or error}; check its device") from error
 
 
 def _with_provenance(table: pa.Table, provenance: dict[str, Any]) -> pa.Table:
@@ -117,17 +153,47 @@ def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
 def _delimited(separator: str) -> Callable[[pa.Table, dict[str, Any]], bytes]:
     def write(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
         text = io.StringIO(newline="")
-        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows(zip(*([_cell(value) for value in as_values(column)] for column in table.columns), strict=True))
+        plain, quoted = (
+            csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        columns = [_cells(column) for column in table.columns]
+        names = [escaped(name) for name in table.column_names]
+        _tell_escaped(table, names, columns)
+        for row in (names, *zip(*columns, strict=True)):
+            has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)  # a line would end there
+            (quoted if has_return else plain).writerow(row)
         return text.getvalue().encode()
 
     return write
 
 
-def _cell(value: object) -> object:
-    """Text and numbers as they are; lists and the like as JSON, and truth as its words."""
-    return as_json(value) if isinstance(value, list | dict | bool) else value
+def _cells(column: pa.ChunkedArray) -> list[object]:
+    """Text so that no spreadsheet runs it, numbers as they are; lists and the like as JSON, and truth as its words."""
+    if _holds_text(column):
+        return [None if value is None else escaped(value) for value in as_values(column)]
+    return [as_json(value) if isinstance(value, list | dict | bool) else value for value in as_values(column)]
+
+
+def _holds_text(column: pa.ChunkedArray) -> bool:
+    return is_text(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
+
+
+def _tell_escaped(table: pa.Table, names: list[str], columns: list[list[object]]) -> None:
+    """A note where text is not written as it is."""
+    found = [name for name, written in zip(table.column_names, names, strict=True) if name != written]
+    for column, cells in zip(table.columns, columns, strict=True):
+        if _holds_text(column):
+            pairs = zip(as_values(column), cells, strict=True)
+            found += [value for value, written in pairs if value != written]
+    if found:
+        warnings.warn(
+            f"{len(found):,} cell{'s' * (len(found) > 1)} of text would be run as a formula by a spreadsheet, such as "
+            f"{found[0][:40]!r}: written with ' before it, which other programs must take off; .parquet, .jsonl and "
+            "other formats keep the text as it is",
+            ProtosieveWarning,
+            stacklevel=2,
+        )
 
 
 def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:

@@ -22,6 +22,7 @@ from protosieve.pipeline._gallery import Gallery
 from protosieve.pipeline._known import check_known
 from protosieve.pipeline._options import names
 from protosieve.pipeline._progress import Tick
+from protosieve.pipeline._unchanged import fingerprint, unchanged
 from protosieve.preprocess import Encoding
 from protosieve.report._own import own_names
 
@@ -148,7 +149,8 @@ def draw_sample(
     gallery = Gallery.empty(known["seed"])
     blocks = read_blocks(sources, encoding.layout, None, Position(), skip, lambda: False, encoding.transform)
     sizes = [source.size or 0 for source in sources]
-    with closing(blocks), bar(quiet) as watcher:
+    before = [fingerprint(source) for source in sources]
+    with unchanged(sources, before), closing(blocks), bar(quiet) as watcher:
         for block in blocks:
             if len(block):
                 gallery.take(block.numbers, block.rows, block.tables)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from protosieve.pipeline._progress import Tick, Watcher
@@ -37,8 +37,14 @@ def bar(quiet: bool) -> Iterator[Watcher]:
     from rich.live import Live
 
     console = Console(stderr=True, highlight=False)
-    with Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+    live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
+    with suppress(OSError):  # of a terminal that is gone: here, while it is drawn, and in the end
+        live.start()
+    try:
         yield _Screen(live).watch
+    finally:
+        with suppress(OSError):
+            live.stop()
 
 
 def _nobody(tick: Tick) -> None:
@@ -58,7 +64,8 @@ class _Screen:
         is_new = self._speed.add(tick, now)
         if is_new or now - self._drawn >= _REDRAW:
             self._drawn = now
-            self._live.update(_Line(tick, self._speed.rows, self._speed.left(tick)), refresh=True)
+            with suppress(OSError):
+                self._live.update(_Line(tick, self._speed.rows, self._speed.left(tick)), refresh=True)
 
 
 class _Speed:

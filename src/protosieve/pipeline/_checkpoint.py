@@ -3,17 +3,17 @@
 import glob
 import os
 import warnings
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from protosieve import _state
+from protosieve._atomic import check_replaceable
 from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.pipeline._run import Run
+from protosieve.pipeline._unchanged import changed
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["Checkpoint", "changed", "take_up"]
+__all__ = ["Checkpoint", "take_up"]
 
 
 class Checkpoint:
@@ -21,6 +21,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], every: int) -> None:
         whole_number(1).check("checkpoint", "every", every)
+        check_replaceable(path)  # also because reading a pipe could wait for ever
         self.path = Path(path)
         self._every = every
         self._since = 0
@@ -31,7 +32,8 @@ class Checkpoint:
 
         A run that was killed in the midst of writing has left a temporary file, which goes.
         """
-        for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):
+        place = self.path.resolve()
+        for left in place.parent.glob(f".{glob.escape(place.name)}.*.tmp"):
             with suppress(OSError):
                 left.unlink()
         self._write(run)
@@ -69,9 +71,9 @@ class Checkpoint:
         return f"The checkpoint of {self._stored} is intact: --resume goes on from there"
 
     def remove(self) -> None:
-        """The run is over, and its result is where it belongs."""
+        """The run is over, and its result is where it belongs. A link stays, and leads nowhere until the next run."""
         try:
-            self.path.unlink(missing_ok=True)
+            self.path.resolve().unlink(missing_ok=True)
         except OSError as error:
             warnings.warn(
                 f"the checkpoint {self.path} is no longer needed and cannot be removed: {error.strerror or error}",
@@ -93,7 +95,7 @@ def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
 
     `StateFileError` where a stored run is in the way, or is one of other files or other options.
     """
-    if not os.path.lexists(path):
+    if not Path(path).exists():
         return fresh
     found = _state.read(path)
     if not isinstance(found, Run):
@@ -112,20 +114,3 @@ def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
 
 def _changed(old: Run, new: Run) -> str | None:
     return changed(old.files, new.files) or changed(old.target_files, new.target_files)
-
-
-def changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> str | None:
-    """The first file that is not what it was, by its fingerprint, in words."""
-    gone = sorted({file["name"] for file in before} ^ {file["name"] for file in after})
-    if gone:
-        there = "gone" if gone[0] in {file["name"] for file in before} else "new"
-        return f"{gone[0]} is {there}"
-    for was, now in zip(before, after, strict=True):
-        for name in was:
-            if was[name] != now.get(name):
-                return f"{was['name']} has changed: its {name} was {_said(was[name])} and is {_said(now.get(name))}"
-    return None
-
-
-def _said(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)

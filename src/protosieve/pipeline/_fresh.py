@@ -1,7 +1,6 @@
 """A run before its first row."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ from protosieve.errors import ParameterError
 from protosieve.io import Source, check_schemas
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Run
+from protosieve.pipeline._unchanged import fingerprint
 from protosieve.preprocess import Layout, Survey
 from protosieve.preprocess._cells import is_number
 
@@ -35,8 +35,8 @@ def fresh(options: Options, inputs: Sequence[Source], target: Sequence[Source]) 
     seed = options.random_state
     return Run(
         options=options,
-        files=[_known(source) for source in inputs],
-        target_files=[_known(source) for source in target],
+        files=[fingerprint(source) for source in inputs],
+        target_files=[fingerprint(source) for source in target],
         seed=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
         survey=Survey.of(layout),
     )
@@ -48,7 +48,3 @@ def _check_places(schema: pa.Schema, options: Options) -> None:
         field = schema.field(name) if name in schema.names else None
         if field is not None and not is_number(field.type):
             raise ParameterError(f"coordinates: column {name!r} holds {field.type}; a place on the map is two numbers")
-
-
-def _known(source: Source) -> dict[str, Any]:
-    return source.fingerprint() or {"name": source.name, "size": source.size}

@@ -18,6 +18,7 @@ from protosieve.pipeline._options import Options
 from protosieve.pipeline._progress import Tick, Watcher
 from protosieve.pipeline._run import Phase, Run, phases_of
 from protosieve.pipeline._signals import Stop, Stopped, stops
+from protosieve.pipeline._unchanged import unchanged
 from protosieve.pipeline._watch import Onlookers
 
 __all__ = ["Job", "begin", "check_apart"]
@@ -54,7 +55,7 @@ class Job:
             run.begun = True
         tick = self._tick(phase, 0)
         self._tell(watcher, tick)  # the first block may take a while
-        with closing(self._blocks(phase)) as blocks:
+        with unchanged(phase.sources, [*run.files, *run.target_files]), closing(self._blocks(phase)) as blocks:
             while (block := _next(blocks, stop)) is not _END:
                 if block is not None:
                     self._take(phase, block)

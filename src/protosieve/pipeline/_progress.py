@@ -1,10 +1,12 @@
 """What a long run tells on its way."""
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["Tick", "Watcher"]
+__all__ = ["Tick", "Watcher", "tell"]
 
 
 @dataclass(frozen=True)
@@ -27,3 +29,10 @@ class Tick:
 
 
 Watcher: TypeAlias = Callable[[Tick], None]
+
+
+def tell(line: str) -> None:
+    """A line on standard error; the run goes on where that is closed, or a terminal that is gone."""
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

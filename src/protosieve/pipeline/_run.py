@@ -340,7 +340,9 @@ class _Reviewing(Phase):
     def take(self, run: Run, block: Block) -> None:
         selector = run.selector
         assert isinstance(selector, ProtoSwap)
-        selector.review(block.rows, first=run.rows)
+        rows = block.rows[: max(run.n_rows - run.rows, 0)]  # of a file that has grown the others are counted only
+        if len(rows):
+            selector.review(rows, first=run.rows)
         run.keep_records(block, run.rows)
 
     def end(self, run: Run) -> None:

@@ -8,6 +8,9 @@ from types import FrameType
 
 __all__ = ["Stop", "Stopped", "stops"]
 
+_HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
+_STOPS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP) if number is not None)
+
 
 class Stopped(KeyboardInterrupt):
     """The run was asked to stop by a signal, whose ``number`` this carries.
@@ -50,6 +53,8 @@ class Stop:
             self._at_once = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._asked is not None and number == _HANG_UP:
+            return  # no impatience: of a terminal that is closed the system tells, and the shell does so again
         if self._at_once or self._asked is not None:
             raise Stopped(number, whole=self._at_once)
         self._asked = number
@@ -62,7 +67,7 @@ def stops() -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    theirs = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    theirs = {number: signal.getsignal(number) for number in _STOPS}
     ours = [n for n, handler in theirs.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
     for number in ours:
         signal.signal(number, stop._handle)

@@ -1,7 +1,6 @@
 """A run for people to look at: on a page of its own while it goes on, and in a file when it is over."""
 
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,7 @@ from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.io import write_table
 from protosieve.pipeline._finish import snapshot
 from protosieve.pipeline._options import Options
-from protosieve.pipeline._progress import Tick
+from protosieve.pipeline._progress import Tick, tell
 from protosieve.pipeline._run import Run
 from protosieve.report import Material, View, blank, check_report, render, save_page, story
 from protosieve.report._live import HERE, Live
@@ -128,8 +127,7 @@ def served(watch: bool | str, options: Options) -> Iterator[Live | None]:
         return
     first = blank(_title(options), {**_NOWHERE, "note": "Waiting for the first rows."})
     with Live(partial(render, live=True), first, HERE if watch is True else str(watch)) as live:
-        sys.stderr.write(f"Watch it at {live.address}\n")
-        sys.stderr.flush()
+        tell(f"Watch it at {live.address}")
         yield live
 
 
