@@ -15,10 +15,21 @@ from protosieve.io._base import BadRows, Piece, Source
 from protosieve.io._places import Pipe, Place
 from protosieve.io._views import settled, settled_schema
 
-__all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "cut", "explain", "from_row", "reading", "rows_within"]
+__all__ = [
+    "FEW_ROWS",
+    "PIECE_BYTES",
+    "PIECE_ROWS",
+    "FileSource",
+    "cut",
+    "explain",
+    "from_row",
+    "reading",
+    "rows_within",
+]
 
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 1 << 24
+FEW_ROWS = 512  # of fewer, readers of text make one piece: a column takes as long for a few cells as for hundreds
 
 
 class FileSource(Source):

@@ -2,12 +2,11 @@
 
 import csv
 import io
+import re
 from typing import Any
 
-import pyarrow as pa
-
 from protosieve.errors import InputError
-from protosieve.io._guess import guessed
+from protosieve.io._guess import NUMBER
 
 __all__ = ["header_names"]
 
@@ -15,6 +14,7 @@ _UNNAMED = "(index)"  # a first column without a name is the index that pandas w
 _LONGEST = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = {",": "a comma", "\t": "a tab", ";": "';'", "|": "'|'"}
+_NUMBER = re.compile(NUMBER, re.ASCII)
 _REMEDIES = {",": "read it with --format csv", "\t": "read it with --format tsv"}
 
 
@@ -76,4 +76,4 @@ def _check_separator(name: str, separator: str, file: str) -> None:
 
 
 def _is_number(name: str) -> bool:
-    return any(map(str.isdigit, name)) and guessed(pa.chunked_array([[name]])) == pa.float64()
+    return _NUMBER.fullmatch(name.strip()) is not None

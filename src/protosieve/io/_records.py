@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
+
+from protosieve.io._file import FEW_ROWS, PIECE_BYTES
 
 __all__ = ["NULLS", "Records"]
 
@@ -45,17 +48,17 @@ class Records:
     def batches(self) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
         """Numbers and cells of good rows."""
         reader = self._reader()
-        batch = _next_batch(reader)
-        while batch is not None:
-            following = _next_batch(reader)
-            numbers = self._numbers(batch.num_rows)
-            table = self._text(batch, numbers)
+        table = self._next_table(reader)
+        while table is not None:
+            following = self._next_table(reader)
+            numbers = self._numbers(table.num_rows)
+            self._check_text(table, numbers)
             if following is None:
                 self._check_closed(table, numbers)
             keep = ~np.isin(numbers, list(self.bad))
             if keep.any():
                 yield (numbers, table) if keep.all() else (numbers[keep], table.filter(pa.array(keep)))
-            batch = following
+            table = following
 
     def _reader(self) -> Any:
         try:
@@ -77,6 +80,18 @@ class Records:
                 return None
             raise
 
+    def _next_table(self, reader: Any) -> pa.Table | None:
+        """The next batch, or the next few where rows are wide and do not come slowly; ``None`` after the last."""
+        batches, rows, is_full = list[Any](), 0, True
+        while is_full and rows < FEW_ROWS and len(batches) < PIECE_BYTES // _BLOCK:
+            batch = _next_batch(reader)
+            if batch is None:
+                break
+            batches.append(batch)
+            rows += batch.num_rows
+            is_full = self._stream.sizes.popleft() == _BLOCK if self._stream.sizes else False
+        return pa.Table.from_batches(batches).combine_chunks() if batches else None
+
     def _leave_out(self, row: Any) -> str:
         number = row.number - 1  # pyarrow counts from 1, and knows the number because one thread parses
         cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
@@ -92,12 +107,11 @@ class Records:
         self._gaps = [gap for gap in self._gaps if gap >= self._next]
         return found
 
-    def _text(self, batch: Any, numbers: NDArray[np.int64]) -> pa.Table:
-        for name, cells in zip(self._names, batch.columns if self._stream.marked else [], strict=False):
+    def _check_text(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
+        for name, cells in zip(self._names, table.columns if self._stream.marked else [], strict=False):
             marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
             for number in numbers[marked.to_numpy(zero_copy_only=False)].tolist():
                 self.bad.setdefault(number, f"column {name!r} is not UTF-8{_CONVERT}")
-        return pa.Table.from_batches([batch])
 
     def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
         """A cell with a line break was quoted: if it is the file's last and no quote ends the file, it is open."""
@@ -121,6 +135,7 @@ class _Watched:
         self._ready = b""
         self._quoted = False  # whether a quote is open at the end of what has been read
         self.last = b""
+        self.sizes = deque[int]()  # of blocks that were read and not yet made batches
         self.marked = False
 
     def read(self, size: int) -> bytes:
@@ -133,6 +148,7 @@ class _Watched:
             if not data or (len(data) < size and data.endswith(b"\n") and not self._quoted):
                 break
         out, self._ready = self._ready[:size], self._ready[size:]
+        self.sizes.append(len(out))
         return out
 
     def _valid(self, data: bytes) -> bytes:

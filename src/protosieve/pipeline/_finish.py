@@ -158,11 +158,13 @@ def _renamed(names: list[str]) -> dict[str, str]:
 
 def typed(table: pa.Table, layout: Layout) -> pa.Table:
     """Number columns of text formats as numbers; all other text stays what it is."""
-    for name in [column.name for column in layout.items if column.kind == "number"]:
-        place = table.schema.get_field_index(name)
-        if pa.types.is_string(table.schema.field(place).type):
-            table = table.set_column(place, name, _numbers(table.column(place)))
-    return table
+    numbers = {column.name for column in layout.items if column.kind == "number"}
+    columns = [
+        _numbers(cells) if field.name in numbers and pa.types.is_string(field.type) else cells
+        for field, cells in zip(table.schema, table.columns, strict=True)
+    ]
+    fields = [field.with_type(cells.type) for field, cells in zip(table.schema, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -130,8 +130,9 @@ class Layout:
         cells = {name: whole(table.column(name)) for name in self.columns}
         problems: Problems = {}
         parts: dict[str, Array] = {}
-        for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
-            parts[column.name] = self._part(column, cells[column.name], problems, grow)
+        with np.errstate(all="ignore"):  # what overflows here is infinite, and found
+            for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
+                parts[column.name] = self._part(column, cells[column.name], problems, grow)
         out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
         out[list(problems)] = 0
         return out, sorted(problems.items())
@@ -143,8 +144,9 @@ class Layout:
 
     def meet(self, table: pa.Table) -> None:
         """Learn the length of such lists from the first there are in a table."""
+        unmet = set(self.unmet)
         for column in self.items:
-            if column.name in self.unmet:
+            if column.name in unmet:
                 column.meet(whole(table.column(column.name)))
 
     def agree(self, later: "Layout") -> None:
@@ -155,12 +157,11 @@ class Layout:
 
     def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
         read, nulls = column.read(cells, problems, grow)
-        with np.errstate(all="ignore"):  # what overflows here is infinite, and found
-            values = read.astype(self.dtype, copy=False)
-            if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
-                faults = ~np.isfinite(values)
-                _note(column, read, faults, problems)
-                values = np.where(faults, values.dtype.type(0), values)
+        values = read.astype(self.dtype, copy=False)
+        if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
+            faults = ~np.isfinite(values)
+            _note(column, read, faults, problems)
+            values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
 
