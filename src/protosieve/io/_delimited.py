@@ -6,6 +6,7 @@ from typing import final
 
 import pyarrow as pa
 
+from protosieve.errors import InputError
 from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
@@ -45,9 +46,13 @@ class DelimitedSource(FileSource):
 
     def _first_rows(self, data: bytes, names: list[str], whole: bool) -> pa.Table:
         """Rows to guess from, without the last where it may go on (a quoted line break)."""
-        for _, table in Records(io.BytesIO(data).read, names, self.separator).batches():
+        records = Records(io.BytesIO(data).read, names, self.separator)
+        for _, table in records.batches():
             rows = table.num_rows if whole else max(1, table.num_rows - 1)
             return table.slice(0, min(rows, HEAD_ROWS))
+        if records.is_other:
+            number, problem = min(records.bad.items())
+            raise InputError(f"{self.name}, row {number}: {problem}; none of the first rows can be read")
         return pa.table({name: pa.array([], pa.string()) for name in names})
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:

@@ -23,6 +23,7 @@ __all__ = [
     "cut",
     "explain",
     "from_row",
+    "not_utf8",
     "reading",
     "rows_within",
 ]
@@ -98,6 +99,11 @@ def explain(error: BaseException) -> str:
     """An error of another library in a few words on one line."""
     words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return words if len(words) <= 160 else f"{words[:157]}..."
+
+
+def not_utf8(byte: int) -> str:
+    """What is wrong with text in another encoding, by its first byte that shows it."""
+    return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
 
 
 def rows_within(bytes_per_row: float) -> int:

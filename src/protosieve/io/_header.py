@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from protosieve.errors import InputError
+from protosieve.io._file import not_utf8
 from protosieve.io._guess import NUMBER
 
 __all__ = ["header_names"]
@@ -24,8 +25,7 @@ def header_names(stream: Any, separator: str, file: str) -> list[str]:
         text = _record(stream, file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{file}: the header line is not UTF-8 ({error.reason}); save the file as UTF-8, or convert it by "
-            "iconv -f cp1252 -t utf-8, or whatever it is in"
+            f"{file}: the header line {not_utf8(error.object[error.start])}; save the file as UTF-8"
         ) from error
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     if len(names) > 1 and not names[0].strip():

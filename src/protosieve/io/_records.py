@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from protosieve.io._file import FEW_ROWS, PIECE_BYTES
+from protosieve.io._file import FEW_ROWS, PIECE_BYTES, not_utf8
 
 __all__ = ["NULLS", "Records"]
 
@@ -20,7 +20,6 @@ NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _BLOCK = 1 << 20  # bytes parsed at once, and therefore the longest row; pyarrow reads 32 of them ahead
 _FIRST_MARK = 0xF0000  # for private use; nobody writes these
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
-_CONVERT = " (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -59,6 +58,11 @@ class Records:
             if keep.any():
                 yield (numbers, table) if keep.all() else (numbers[keep], table.filter(pa.array(keep)))
             table = following
+
+    @property
+    def is_other(self) -> bool:
+        """Whether some bytes were not UTF-8."""
+        return self._stream.marked
 
     def _reader(self) -> Any:
         try:
@@ -110,8 +114,8 @@ class Records:
     def _check_text(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
         for name, cells in zip(self._names, table.columns if self._stream.marked else [], strict=False):
             marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
-            for number in numbers[marked.to_numpy(zero_copy_only=False)].tolist():
-                self.bad.setdefault(number, f"column {name!r} is not UTF-8{_CONVERT}")
+            for row in np.flatnonzero(marked.to_numpy(zero_copy_only=False)).tolist():
+                self.bad.setdefault(int(numbers[row]), f"column {name!r} {not_utf8(_marked(cells[row].as_py()))}")
 
     def _check_closed(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
         """A cell with a line break was quoted: if it is the file's last and no quote ends the file, it is open."""
@@ -165,6 +169,11 @@ class _Watched:
 def _mark(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
     return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+def _marked(text: str) -> int:
+    """The first byte that has become a mark."""
+    return next(ord(letter) - _FIRST_MARK for letter in text if re.match(_MARKS, letter))
 
 
 codecs.register_error("protosieve.mark", _mark)

@@ -24,6 +24,8 @@ from protosieve.weights import NonNegativeQP
 
 __all__ = ["finish", "snapshot", "typed"]
 
+_LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
+
 
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
@@ -168,9 +170,14 @@ def typed(table: pa.Table, layout: Layout) -> pa.Table:
 
 
 def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    for kind in (pa.int64(), pa.float64()):
+    """Whole numbers with all their digits, or as the text they are."""
+    trimmed = pc.ascii_trim_whitespace(cells)
+    for kind in (pa.int64(), pa.uint64()):
         with suppress(pa.ArrowInvalid):
-            return pc.ascii_trim_whitespace(cells).cast(kind)
+            return trimmed.cast(kind)
+    if not pc.any(pc.match_substring_regex(trimmed, _LONG)).as_py():
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(pa.float64())
     return cells
 
 

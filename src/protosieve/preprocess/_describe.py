@@ -1,5 +1,6 @@
 """An encoding in plain lines."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -23,6 +24,7 @@ def description(
         *_categories([step for step in steps if isinstance(step, OneHot)]),
         *_lists(layout, _DONE[scale], dropped),
         *_nulls(filled),
+        *_rounded(list(layout.rounded)),
         *_reasons("dropped", dropped),
         *_reasons("left out", layout.left_out),
     ]
@@ -68,6 +70,17 @@ def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
     if len(filled) > len(shown):
         rest = list(filled.values())[len(shown) :]
         yield f"{count(sum(rest), 'null')} in {count(len(rest), 'more column')} replaced by their means"
+
+
+def _rounded(names: Sequence[str]) -> Iterator[str]:
+    for name in names[:_FEW]:
+        option = shlex.quote(name)
+        yield (
+            f"{name}: some whole numbers are beyond 2^53 and rounded to 16 digits; if they name rows, leave the column "
+            f"out with --exclude {option}, or keep it beside the result with --id {option}"
+        )
+    if len(names) > _FEW:
+        yield f"{count(len(names) - _FEW, 'more column')} with whole numbers beyond 2^53, rounded to 16 digits"
 
 
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:

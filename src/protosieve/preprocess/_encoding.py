@@ -153,6 +153,7 @@ class Encoding:
             "nulls_replaced": dict(self.filled),
             "dropped": dict(self.dropped),
             "left_out": dict(self.layout.left_out),
+            "rounded": list(self.layout.rounded),
         }
 
     @classmethod
