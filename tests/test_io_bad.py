@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from io_files import arrow_stream, encoded, npy, read, rows_of, sample
 from protosieve.errors import InputError
 from protosieve.io import find_sources
+from protosieve.io._file import not_utf8
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_bad_rows_of_csv_are_left_out_and_noted(written):
     assert [(row.number, row.problem) for row in noted] == [
         (1, "has 1 cell and the header has 2"),
         (2, "has 3 cells and the header has 2"),
-        (3, "column 'b' is not UTF-8 (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"),
+        (3, f"column 'b' {not_utf8(0xFF)}"),
         (5, "has 1 cell and the header has 2"),
     ]
 
@@ -78,7 +79,7 @@ def row_error(number, problem):
     [
         ("rows.csv", b"a,b\n1,2\n3\n", row_error(1, "has 1 cell and the header has 2")),
         ("rows.tsv", b"a\tb\n1\t2\t3\n", row_error(0, "has 3 cells and the header has 2")),
-        ("rows.csv", b"a,b\n1,\xff\n", row_error(0, "column 'b' is not UTF-8")),
+        ("rows.csv", b"a,b\n1,\xff\n2,x\n", row_error(0, "column 'b' is not UTF-8")),
         ("rows.csv", b'a,b\n1,2\n3,"4\n5,6\n', row_error(1, "opens a quote that is never closed, so that")),
         ("rows.jsonl", b'{"a": 1}\n{"a": }\n', row_error(1, r"is not JSON \(Expecting value, character 6\)")),
         ("rows.jsonl", b'{"a": 1}\n{"a": 2}{"a": 3}\n', row_error(1, r"is not JSON \(Extra data, character 8\)")),
@@ -105,7 +106,7 @@ def test_the_first_bad_row_is_an_error_that_names_it(name, data, match, written)
 )
 def test_rows_of_csv_agree_with_the_standard_library(rows, block, tmp_path_factory):
     """Numbers count all rows, good and bad, but no blank lines; with ``block``, over many blocks of the parser."""
-    rows = rows * 40 if block else rows
+    rows = ["1,2", *(rows * 40 if block else rows)]  # a file of which no row is UTF-8 is an error as a whole
     data = "\n".join(["a,b", *rows, ""]).encode("latin-1")
     path = tmp_path_factory.getbasetemp() / "agree.csv"
     path.write_bytes(data)
@@ -162,7 +163,10 @@ def test_rows_of_json_lines_agree_with_the_standard_library(rows, small, tmp_pat
         (b"1,2.5\n3,4\n", r"the first line looks like data \(1, 2\.5\); a header line with names is needed$"),
         (b"a,,b\n", r"column 2 of the header has no name; give it one$"),
         (b"a,b,a\n", r"columns 1 and 3 are both called 'a'; give each column its own name$"),
-        (b"\xffa,b\n", r"the header line is not UTF-8 \(invalid start byte\); save the file as UTF-8, or convert"),
+        (
+            b"\xffa,b\n",
+            r"the header line is not UTF-8 \(byte 0xFF: .* convert it: iconv -f latin1 -t utf8\); save the file",
+        ),
         (
             b"a;b;c\n1;2;3\n",
             r"the header is one cell, 'a;b;c': cells seem to be separated by ';', not by a comma; save it",
@@ -326,3 +330,26 @@ def test_gzip_with_a_wrong_checksum_is_one_line(written):
     data[-6] ^= 0xFF
     with pytest.raises(InputError, match=r"rows\.csv\.gz: cannot be read as CSV: CRC check failed"):
         read(written("rows.csv.gz", bytes(data)))
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        (
+            "rows.csv",
+            "Jérôme,{}\n",
+            r"rows\.csv, row 0: column 'name' is not UTF-8 \(byte 0xE9: .*iconv -f latin1 -t utf8",
+        ),
+        (
+            "rows.jsonl",
+            '{{"name": "Jérôme", "x": {}}}\n',
+            r"rows\.jsonl, row 0: is not UTF-8 \(byte 0xE9: .*iconv -f latin1",
+        ),
+    ],
+)
+def test_a_file_of_another_encoding_is_said_to_be_none_of_ours(tmp_path, file, line, message):
+    header = "name,x\n" if file.endswith(".csv") else ""
+    path = tmp_path / file
+    path.write_bytes((header + "".join(line.format(i) for i in range(50))).encode("latin1"))
+    with pytest.raises(InputError, match=message):
+        find_sources([str(path)])[0].schema()

@@ -375,8 +375,12 @@ def problem_of(cells, kind, **words):
     ("cells", "kind", "problem"),
     [
         (pa.array([1, np.nan, 2]), pa.float64(), "column 'c' is NaN"),
-        (pa.array([1, np.inf, None]), pa.float64(), "column 'c' is infinite"),
-        (pa.array([1, -np.inf, 2], pa.float32()), pa.float32(), "column 'c' is infinite"),
+        (pa.array([1, np.inf, None]), pa.float64(), "column 'c' is infinite, or too large for double precision"),
+        (
+            pa.array([1, -np.inf, 2], pa.float32()),
+            pa.float32(),
+            "column 'c' is infinite, or too large for double precision",
+        ),
         (pa.array(["1", "NaN", "2"]), pa.float64(), "column 'c' is NaN"),
         (pa.array(["1", "abc", " 2"]), pa.float64(), "column 'c' holds 'abc', not a number"),
         (pa.array(["1", "1_000", None]), pa.int64(), "column 'c' holds '1_000', not a number"),
@@ -414,7 +418,7 @@ def test_a_number_too_large_for_a_float32_matrix_is_a_problem():
         (pa.array([[1.0, 2], [3, None], [3, 4]]), "column 'c[1]' is null"),
         (pa.array([[1.0, 2], [np.nan, 0], [3, 4]]), "column 'c[0]' is NaN"),
         (pa.array(list(np.float16([[1, 2], [0, np.inf], [3, 4]])), pa.large_list(pa.float16())),
-         "column 'c[1]' is infinite"),
+         "column 'c[1]' is infinite, or too large for double precision"),
         (pa.array([[1, 2], None, [3, 4]], pa.list_(pa.float32(), 2)), "column 'c' is null"),
         (pa.array([[1, 2], [3], [3, 4]]), "column 'c' has 1 values here and 2 in the first row"),
     ],

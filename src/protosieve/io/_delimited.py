@@ -6,6 +6,7 @@ from typing import BinaryIO, final
 
 import pyarrow as pa
 
+from protosieve.errors import InputError
 from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, guessed
@@ -46,8 +47,12 @@ class DelimitedSource(FileSource):
         data = b""
         while lines := first_lines(file, HEAD_ROWS, HEAD_BYTES, LONGEST_ROW):
             data += lines
-            for _, table in Records(io.BytesIO(data).read, names, self.separator).batches():
+            records = Records(io.BytesIO(data).read, names, self.separator)
+            for _, table in records.batches():
                 return table.slice(0, HEAD_ROWS)
+            if records.is_other:
+                number, problem = min(records.bad.items())
+                raise InputError(f"{self.name}, row {number}: {problem}; none of the first rows can be read")
         return pa.table({name: pa.array([], pa.string()) for name in names})
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:

@@ -15,10 +15,22 @@ from protosieve.io._base import BadRows, Piece, Source
 from protosieve.io._places import Pipe, Place
 from protosieve.io._views import settled, settled_schema
 
-__all__ = ["PIECE_BYTES", "PIECE_ROWS", "FileSource", "cut", "explain", "from_row", "reading", "rows_within"]
+__all__ = [
+    "FEW_ROWS",
+    "PIECE_BYTES",
+    "PIECE_ROWS",
+    "FileSource",
+    "cut",
+    "explain",
+    "from_row",
+    "not_utf8",
+    "reading",
+    "rows_within",
+]
 
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 1 << 24
+FEW_ROWS = 512  # of fewer, readers of text make one piece: a column takes as long for a few cells as for hundreds
 
 
 class FileSource(Source):
@@ -87,6 +99,11 @@ def explain(error: BaseException) -> str:
     """An error of another library in a few words on one line."""
     words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return words if len(words) <= 160 else f"{words[:157]}..."
+
+
+def not_utf8(byte: int) -> str:
+    """What is wrong with text in another encoding, by its first byte that shows it."""
+    return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
 
 
 def rows_within(bytes_per_row: float) -> int:

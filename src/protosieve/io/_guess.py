@@ -3,12 +3,12 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["HEAD_BYTES", "HEAD_ROWS", "date_type", "guessed"]
+__all__ = ["HEAD_BYTES", "HEAD_ROWS", "NUMBER", "date_type", "guessed"]
 
 HEAD_ROWS = 10_000  # a guess looks at that many rows,
 HEAD_BYTES = 1 << 20  # or at that many bytes, whichever is less
 
-_NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _MOST = 0.9  # of the cells
 
 _DATES = [pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
@@ -34,11 +34,13 @@ def guessed(cells: pa.ChunkedArray) -> pa.DataType:
 
 
 def _mostly_numbers(cells: pa.ChunkedArray) -> bool:
-    return bool(pc.sum(pc.match_substring_regex(cells, _NUMBER)).as_py() >= _MOST * len(cells))
+    return bool(pc.sum(pc.match_substring_regex(cells, NUMBER)).as_py() >= _MOST * len(cells))
 
 
 def date_type(cells: pa.ChunkedArray) -> pa.DataType | None:
     """The timestamps that all cells spell in ISO 8601, all with a zone or all without; ``None`` if they do not."""
+    if not cells[0].as_py()[:1].isdigit():  # most text is seen to be no date by its first letter
+        return None
     return next((dates for dates in _DATES if _casts(cells, dates)), None)
 
 

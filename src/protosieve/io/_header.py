@@ -2,12 +2,12 @@
 
 import csv
 import io
+import re
 from typing import Any
 
-import pyarrow as pa
-
 from protosieve.errors import InputError
-from protosieve.io._guess import guessed
+from protosieve.io._file import not_utf8
+from protosieve.io._guess import NUMBER
 
 __all__ = ["header_names"]
 
@@ -15,6 +15,7 @@ _UNNAMED = "(index)"  # a first column without a name is the index that pandas w
 _LONGEST = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = {",": "a comma", "\t": "a tab", ";": "';'", "|": "'|'"}
+_NUMBER = re.compile(NUMBER, re.ASCII)
 _REMEDIES = {",": "read it with --format csv", "\t": "read it with --format tsv"}
 
 
@@ -24,8 +25,7 @@ def header_names(stream: Any, separator: str, file: str) -> list[str]:
         text = _record(stream, file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{file}: the header line is not UTF-8 ({error.reason}); save the file as UTF-8, or convert it by "
-            "iconv -f cp1252 -t utf-8, or whatever it is in"
+            f"{file}: the header line {not_utf8(error.object[error.start])}; save the file as UTF-8"
         ) from error
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     if len(names) > 1 and not names[0].strip():
@@ -76,4 +76,4 @@ def _check_separator(name: str, separator: str, file: str) -> None:
 
 
 def _is_number(name: str) -> bool:
-    return any(map(str.isdigit, name)) and guessed(pa.chunked_array([[name]])) == pa.float64()
+    return _NUMBER.fullmatch(name.strip()) is not None

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from protosieve.errors import InputError
 from protosieve.io._base import BadRow, BadRows, Piece
-from protosieve.io._file import FileSource, reading
+from protosieve.io._file import FEW_ROWS, PIECE_BYTES, FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._objects import as_read, table_of
 from protosieve.io._places import Opened, first_lines, line_bytes, unpacked
@@ -79,14 +79,22 @@ def _meaning(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:
-    """Lines that are not blank, about ``size`` bytes of them at a time, of a slow pipe those that are there."""
+    """Lines that are not blank, about ``size`` bytes of them at a time, of a slow pipe those that are there; more
+    bytes where these are only a few long lines.
+    """
+    lines, weight = list[bytes](), 0
     data = opened.arriving(size).removeprefix(_BOM)
     while data:
+        is_slow = len(data) < size
         data += b"" if data.endswith(b"\n") else opened.file.readline(_LONGEST)
-        lines = _lines(data)
-        if lines:
+        lines += _lines(data)
+        weight += len(data)
+        if lines and (is_slow or len(lines) >= FEW_ROWS or weight >= PIECE_BYTES):
             yield lines
+            lines, weight = [], 0
         data = opened.arriving(size)
+    if lines:
+        yield lines
 
 
 def _lines(data: bytes) -> list[bytes]:

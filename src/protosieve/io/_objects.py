@@ -2,15 +2,20 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
+
+from protosieve.io._file import not_utf8
 
 __all__ = ["as_read", "table_of"]
 
 # Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
 _NOT_JSON = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf(?:inity)?)\s*[,\]}]")
+_LONG = 2.0**63
 _NESTED = 1000  # brackets in a line: Arrow overflows the stack on 100,000 nested ones
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -45,6 +50,8 @@ def _quick(lines: list[bytes], known: pa.Schema | None) -> pa.Table | None:
         return None
     if known is None:
         found = _parsed(data, None, "infer")
+        if found is not None and any(map(_has_long, found.columns)):
+            return None
         known = None if found is None else pa.schema([(field.name, as_read(field.type)) for field in found.schema])
     if known is None:
         return None
@@ -93,11 +100,13 @@ def _without_numbers(known: pa.Schema) -> pa.Schema:
 
 
 def _arranged(found: pa.Table, known: pa.Schema) -> pa.Table | None:
-    """The columns of ``known`` and no others; ``None`` where Arrow took text for dates."""
+    """The columns of ``known`` and no others; ``None`` where Arrow took text for dates, or long integers for floats."""
     there, columns = set(found.column_names), []
     for field in known:
         column = found[field.name] if field.name in there else pa.nulls(found.num_rows, field.type)
         if as_read(column.type) != column.type:
+            return None
+        if pa.types.is_integer(field.type) and _has_long(column):
             return None
         columns.append(column)
     return pa.table(columns, names=known.names)
@@ -125,7 +134,7 @@ def _object(line: bytes) -> dict[str, Any]:
         if _SURROGATE.search(line):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError as error:
-        raise _UnusableError("is not UTF-8") from error
+        raise _UnusableError(not_utf8(line[error.start])) from error
     except UnicodeEncodeError as error:
         raise _UnusableError("holds half of a surrogate pair, which is no character") from error
     except RecursionError as error:
@@ -160,11 +169,24 @@ def _column(values: list[Any], text: bool) -> pa.Array:
         return pa.array(list(map(_spelt, values)), pa.string())
 
 
+def _has_long(column: pa.ChunkedArray) -> bool:
+    """Whether floats may have been whole numbers beyond 64 bits, which Arrow reads as floats."""
+    if not pa.types.is_floating(column.type):
+        return False
+    ends = pc.min_max(column).as_py()
+    return ends["min"] is not None and (ends["min"] < -_LONG or ends["max"] >= _LONG)
+
+
 def _numbers(values: list[Any]) -> pa.Array:
-    try:
-        return pa.array(values, pa.int64() if not any(type(value) is float for value in values) else pa.float64())
-    except (pa.ArrowException, OverflowError):  # whole numbers that the type does not hold exactly
-        return pa.array([None if value is None else _float(value) for value in values], pa.float64())
+    kinds = (
+        [pa.float64()]
+        if any(type(value) is float for value in values)
+        else [pa.int64(), pa.uint64(), pa.decimal128(38)]
+    )
+    for kind in kinds:
+        with suppress(pa.ArrowException, OverflowError):  # whole numbers that the type does not hold exactly
+            return pa.array(values, kind)
+    return pa.array([None if value is None else _float(value) for value in values], pa.float64())
 
 
 def _float(value: float) -> float:

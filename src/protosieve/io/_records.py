@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from protosieve.io._file import FEW_ROWS, PIECE_BYTES, not_utf8
+
 __all__ = ["LONGEST_ROW", "NULLS", "Records"]
 
 NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
@@ -18,7 +20,6 @@ LONGEST_ROW = 1 << 24  # bytes; what goes on beyond is a quote that nobody close
 _BLOCK = 1 << 20  # bytes parsed at once, about
 _FIRST_MARK = 0xF0000  # for private use; nobody writes these
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
-_CONVERT = " (if the file is in another encoding, convert it: iconv -f cp1252 -t utf-8)"
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -68,11 +69,18 @@ class Records:
             if keep.any():
                 yield (numbers, table) if keep.all() else (numbers[keep], table.filter(pa.array(keep)))
 
+    @property
+    def is_other(self) -> bool:
+        """Whether some bytes were not UTF-8."""
+        return self._text.marked
+
     def _blocks(self) -> Iterator[bytes]:
-        """Whole rows, at most about two blocks of them."""
+        """Whole rows, a block of them or a few."""
         left = b""
         while data := self._read(_BLOCK):
             left += self._text.valid(data)
+            if len(data) == _BLOCK and len(left) < PIECE_BYTES and left.count(b"\n") < FEW_ROWS:
+                continue  # a column takes as long for a few cells as for hundreds
             end = self._end_of_rows(left)
             if end:
                 yield left[:end]
@@ -80,9 +88,10 @@ class Records:
             if len(left) >= LONGEST_ROW:
                 raise ValueError(f"a row is longer than {LONGEST_ROW >> 20} MB; perhaps a quote is never closed")
         left += self._text.valid(b"")
-        if left and self._end_of_rows(left + b"\n") == len(left) + 1:
-            yield left
-        elif left:
+        end = self._end_of_rows(left + b"\n")
+        if left and end:
+            yield left[:end]
+        if end < len(left):
             self.bad[self._next] = _OPEN
 
     def _end_of_rows(self, text: bytes) -> int:
@@ -121,8 +130,8 @@ class Records:
     def _check_encoding(self, table: pa.Table, numbers: NDArray[np.int64]) -> None:
         for name, cells in zip(self._names, table.columns if self._text.marked else [], strict=False):
             marked = pc.fill_null(pc.match_substring_regex(cells, _MARKS), False)
-            for number in numbers[marked.to_numpy()].tolist():
-                self.bad.setdefault(number, f"column {name!r} is not UTF-8{_CONVERT}")
+            for row in np.flatnonzero(marked.to_numpy()).tolist():
+                self.bad.setdefault(int(numbers[row]), f"column {name!r} {not_utf8(_marked(cells[row].as_py()))}")
 
 
 def _whole_rows(separator: str) -> re.Pattern[bytes]:
@@ -154,6 +163,11 @@ class _Text:
 def _mark(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
     return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+def _marked(text: str) -> int:
+    """The first byte that has become a mark."""
+    return next(ord(letter) - _FIRST_MARK for letter in text if re.match(_MARKS, letter))
 
 
 codecs.register_error("protosieve.mark", _mark)

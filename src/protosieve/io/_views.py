@@ -17,17 +17,20 @@ def settled(table: pa.Table) -> pa.Table:
     >>> settled(pa.table({"a": pa.array(["x", None], pa.string_view())})).schema.field("a").type
     DataType(string)
     """
-    for place, field in enumerate(table.schema):
-        if _settled(field.type) != field.type:
-            chunks = [_as_plain(chunk) for chunk in table.column(place).chunks]
-            kind = field.with_type(_settled(field.type))
-            table = table.set_column(place, kind, pa.chunked_array(chunks, kind.type))
-    return table
+    if all(_settled(kind) == kind for kind in dict.fromkeys(table.schema.types)):
+        return table
+    schema = settled_schema(table.schema)
+    pairs = zip(table.columns, schema, strict=True)
+    return pa.table([_settled_column(column, field.type) for column, field in pairs], schema=schema)
 
 
 def settled_schema(schema: pa.Schema) -> pa.Schema:
     """The columns that `settled` makes of these."""
     return pa.schema([field.with_type(_settled(field.type)) for field in schema], schema.metadata)
+
+
+def _settled_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == kind else pa.chunked_array(map(_as_plain, column.chunks), kind)
 
 
 def _settled(kind: pa.DataType) -> pa.DataType:

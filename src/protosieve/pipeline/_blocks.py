@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
@@ -186,6 +187,11 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @cached_property
+    def weight(self) -> int:
+        """Bytes of the table: measured once, for it takes a look at every column."""
+        return int(self.table.nbytes)
+
     def cut(self, part: slice) -> "_Rows":
         start, stop, _ = part.indices(len(self))
         return _Rows(
@@ -208,7 +214,7 @@ class _Waiting:
     @property
     def weight(self) -> int:
         """Bytes of the tables that wait."""
-        return sum(part.table.nbytes for part in self._parts)
+        return sum(part.weight for part in self._parts)
 
     @property
     def has_left_out(self) -> bool:

@@ -25,6 +25,8 @@ from protosieve.weights import NonNegativeQP
 
 __all__ = ["finish", "snapshot", "typed"]
 
+_LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
+
 
 def finish(run: Run, files: list[str]) -> Prototypes:
     """The result of a run that has seen all rows; ``files`` are the names of its inputs."""
@@ -160,17 +162,24 @@ def _renamed(names: list[str]) -> dict[str, str]:
 
 def typed(table: pa.Table, layout: Layout) -> pa.Table:
     """Number columns of text formats as numbers; all other text stays what it is."""
-    for name in [column.name for column in layout.items if column.kind == "number"]:
-        place = table.schema.get_field_index(name)
-        if pa.types.is_string(table.schema.field(place).type):
-            table = table.set_column(place, name, _numbers(table.column(place)))
-    return table
+    numbers = {column.name for column in layout.items if column.kind == "number"}
+    columns = [
+        _numbers(cells) if field.name in numbers and pa.types.is_string(field.type) else cells
+        for field, cells in zip(table.schema, table.columns, strict=True)
+    ]
+    fields = [field.with_type(cells.type) for field, cells in zip(table.schema, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    for kind in (pa.int64(), pa.float64()):
+    """Whole numbers with all their digits, or as the text they are."""
+    trimmed = pc.ascii_trim_whitespace(cells)
+    for kind in (pa.int64(), pa.uint64()):
         with suppress(pa.ArrowInvalid):
-            return pc.ascii_trim_whitespace(cells).cast(kind)
+            return trimmed.cast(kind)
+    if not pc.any(pc.match_substring_regex(trimmed, _LONG)).as_py():
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(pa.float64())
     return cells
 
 

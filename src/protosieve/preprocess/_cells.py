@@ -5,7 +5,9 @@ where the next gives floats, one Parquet file dates where another has timestamps
 its type and its neighbours, so that a table gives the same bits however it is cut.
 """
 
+import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,14 +17,16 @@ import pyarrow.compute as pc
 from protosieve._typing import Array, Float64
 
 __all__ = [
-    "Reader", "is_list", "is_number", "is_text", "is_time", "numbers", "scattered", "seconds", "shown", "text_of",
-    "whole",
+    "Reader", "is_list", "is_number", "is_rounded", "is_text", "is_time", "numbers", "scattered", "seconds", "shown",
+    "text_of", "whole",
 ]  # fmt: skip
 
 Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
+_EXACT = 2.0**53  # up to it every whole number is a float64
+_WHOLE = re.compile(r"-?[0-9]+")
 _SHOWN = 40  # characters of a cell that an error repeats
 
 
@@ -75,6 +79,27 @@ def numbers(cells: pa.Array) -> tuple[Array, list[int]]:
     if is_number(cells.type):
         return cells.to_numpy(zero_copy_only=False), []
     return _parsed(cells, [_to_number])
+
+
+def is_rounded(cells: pa.Array, found: Array) -> bool:
+    """Whether a whole number among the cells is another one as a float64; ``found`` is what was read of them.
+
+    Fractions are rounded as ever; that is what floats are for.
+    """
+    if found.dtype.kind in "iu" and found.itemsize == 8:
+        floats = found.astype(np.float64)
+        beyond = floats >= float(np.iinfo(found.dtype).max)  # rounded up, to what the type does not have
+        return bool((beyond | (floats.astype(found.dtype) != found)).any())
+    if not (pa.types.is_decimal(cells.type) or is_text(cells.type)):
+        return False
+    large = np.flatnonzero((np.abs(found[:, 0]) >= _EXACT) & np.isfinite(found[:, 0]))
+    return any(_is_another(cells[row].as_py(), float(found[row, 0])) for row in large.tolist())
+
+
+def _is_another(cell: Any, value: float) -> bool:
+    if isinstance(cell, str):
+        return _WHOLE.fullmatch(cell.strip()) is not None and int(cell) != int(value)
+    return bool(cell != Decimal(value))
 
 
 def seconds(cells: pa.Array) -> tuple[Array, list[int]]:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -21,13 +21,14 @@ _NARROW = (pa.float16(), pa.float32())
 
 SHOWN = ("image", "text", "coordinates")  # options of columns that a report shows
 
-Words = Mapping[str, Sequence[str]]  # option -> column names the user gave with it
+Words = Mapping[str, Collection[str]]  # option -> column names the user gave with it: a look-up must not search them
 
 
 def choose(schema: pa.Schema, words: Words) -> tuple[list[Column], dict[str, str]]:
     """The features in the order of the schema, and why columns were left out that nobody spoke of."""
+    words = {option: dict.fromkeys(names) for option, names in words.items()}
     _check_words(schema, words)
-    named = [*words["features"], *words["embedding"]]
+    named = dict.fromkeys([*words["features"], *words["embedding"]])
     chosen, why = _sorted_out(schema, words, named)
     if named:
         _check_named(named, why)
@@ -45,7 +46,7 @@ def dtype_of(schema: pa.Schema, columns: Sequence[Column]) -> str:
     return "float32" if narrow else "float64"
 
 
-def _sorted_out(schema: pa.Schema, words: Words, named: Sequence[str]) -> tuple[dict[str, Column], dict[str, str]]:
+def _sorted_out(schema: pa.Schema, words: Words, named: Collection[str]) -> tuple[dict[str, Column], dict[str, str]]:
     twice = [name for name, times in Counter(schema.names).items() if times > 1]
     chosen: dict[str, Column] = {}
     why: dict[str, str] = dict.fromkeys(twice, "several columns have this name; rename them")
@@ -60,7 +61,7 @@ def _sorted_out(schema: pa.Schema, words: Words, named: Sequence[str]) -> tuple[
     return chosen, why
 
 
-def _unwanted(name: str, words: Words, named: Sequence[str]) -> str | None:
+def _unwanted(name: str, words: Words, named: Collection[str]) -> str | None:
     if named:
         return None if name in named else "not among the features named"
     for option in ("exclude", "id", "label", *SHOWN):
@@ -108,9 +109,10 @@ def _can_be_category(kind: pa.DataType) -> bool:
 
 
 def _check_words(schema: pa.Schema, words: Words) -> None:
+    there = dict.fromkeys(schema.names)
     for option, names in words.items():
         for name in names:
-            if name not in schema.names:
+            if name not in there:
                 raise InputError(
                     f"{option}: there is no column {name!r}{meant(name, schema.names)} "
                     f"(the columns are {listing(schema.names)})"
@@ -123,7 +125,7 @@ def _check_words(schema: pa.Schema, words: Words) -> None:
             raise InputError(f"embedding: column {name!r} is {kind}, not a list of numbers; name a column of lists")
 
 
-def _check_named(named: Sequence[str], why: Mapping[str, str]) -> None:
+def _check_named(named: Collection[str], why: Mapping[str, str]) -> None:
     for name in named:
         if name in why:
             raise InputError(f"features: column {name!r} cannot be used: {why[name]}")
@@ -138,7 +140,7 @@ def _check_some(chosen: Mapping[str, Column], why: Mapping[str, str]) -> None:
         )
 
 
-def _check_lists(schema: pa.Schema, words: Words, named: Sequence[str]) -> None:
+def _check_lists(schema: pa.Schema, words: Words, named: Collection[str]) -> None:
     """Lists of numbers are mostly what matters: whoever has some should say so, or say that they do not matter."""
     for field in () if named else schema:
         kind, name = _plain(field.type), shlex.quote(field.name)

@@ -51,7 +51,8 @@ class Column(ABC):
         """What to say of a value that is NaN, infinite, or becomes so in single precision."""
         if np.isfinite(value):
             return f"column {self.label(place)!r} holds {value:g}, beyond single precision"
-        return f"column {self.label(place)!r} is {'NaN' if np.isnan(value) else 'infinite'}"
+        found = "NaN" if np.isnan(value) else "infinite, or too large for double precision"
+        return f"column {self.label(place)!r} is {found}"
 
 
 @dataclass

@@ -1,6 +1,8 @@
 """An encoding in plain lines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._lists import ListColumn
@@ -9,6 +11,7 @@ from protosieve.preprocess._words import count, listing
 
 __all__ = ["description"]
 
+_FEW = 8  # columns told of one by one
 _DONE = {"standard": "standardised", "minmax": "scaled to 0..1", "none": "taken as they are"}
 
 
@@ -18,9 +21,10 @@ def description(
     """What is done with which columns, which nulls are filled in, and what is not used, and why."""
     return [
         *_measures(layout, _DONE[scale], dropped),
-        *(_categories(step) for step in steps if isinstance(step, OneHot)),
+        *_categories([step for step in steps if isinstance(step, OneHot)]),
         *_lists(layout, _DONE[scale], dropped),
         *_nulls(filled),
+        *_rounded(list(layout.rounded)),
         *_reasons("dropped", dropped),
         *_reasons("left out", layout.left_out),
     ]
@@ -43,15 +47,24 @@ def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[st
             yield f"{column.name}: {used:,} of {count(column.width, 'column')} {done}"
 
 
-def _categories(step: OneHot) -> str:
+def _categories(steps: Sequence[OneHot]) -> Iterator[str]:
+    """A line each; of many, a line for all that are alike."""
+    if len(steps) <= _FEW:
+        yield from (f"{step.name}: {_category(step)}" for step in steps)
+        return
+    for word, names in _by_word((step.name, _category(step)) for step in steps).items():
+        yield f"{listing(names)}: {word}{' each' if len(names) > 1 else ''}"
+
+
+def _category(step: OneHot) -> str:
     nulls = ", nulls as 'missing'" if step.missing else ""
     if step.other:
-        return f"{step.name}: {len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}"
-    return f"{step.name}: {step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
+        return f"{len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}"
+    return f"{step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
 
 
 def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
-    shown = list(filled.items())[:8]
+    shown = list(filled.items())[:_FEW]
     for name, nulls in shown:
         yield f"{count(nulls, 'null')} in {name} replaced by its mean"
     if len(filled) > len(shown):
@@ -59,7 +72,26 @@ def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
         yield f"{count(sum(rest), 'null')} in {count(len(rest), 'more column')} replaced by their means"
 
 
+def _rounded(names: Sequence[str]) -> Iterator[str]:
+    for name in names[:_FEW]:
+        option = shlex.quote(name)
+        yield (
+            f"{name}: some whole numbers are beyond 2^53 and rounded to 16 digits; if they name rows, leave the column "
+            f"out with --exclude {option}, or keep it beside the result with --id {option}"
+        )
+    if len(names) > _FEW:
+        yield f"{count(len(names) - _FEW, 'more column')} with whole numbers beyond 2^53, rounded to 16 digits"
+
+
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
     """Names by reason: "dropped: year, month, the same in every row"."""
-    for reason in dict.fromkeys(why.values()):
-        yield f"{what}: {listing([name for name, word in why.items() if word == reason])}, {reason}"
+    for reason, names in _by_word(why.items()).items():
+        yield f"{what}: {listing(names)}, {reason}"
+
+
+def _by_word(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Names by what is said of them."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name, word in said:
+        found[word].append(name)
+    return found

@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from protosieve.preprocess._stored import layout_of
 
 __all__ = ["Encoding"]
 
-_CELLS = 1 << 18  # encoded at once: float64 scratch of 2 MB, however wide the rows
+_CELLS, _FEWEST = 1 << 18, 512  # cells encoded at once stay in the cache; of few rows each step takes as long
 
 
 @storable
@@ -81,7 +81,7 @@ class Encoding:
         if raw.ndim != 2 or raw.shape[1] != self.layout.width:
             raise InputError(f"raw rows must have {self.layout.width} columns, got an array of shape {raw.shape}")
         out = np.empty((len(raw), sum(len(step.names) for step in self.steps)), np.float32)
-        stretch = max(1, _CELLS // max(out.shape[1], 1))
+        stretch = max(_FEWEST, _CELLS // max(out.shape[1], 1))
         with np.errstate(all="ignore"):  # overflow is found below
             for start in range(0, len(raw), stretch):
                 part = out[start : start + stretch]
@@ -115,14 +115,14 @@ class Encoding:
         Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
         be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
         """
-        used = self._used()
+        used = dict.fromkeys(self._used())
         table = _as_table(table, used)
-        check_columns(table, used)
-        table = table.select(used)
-        for column in self.layout.items:
-            if column.name not in used:
-                table = table.append_column(column.name, _unknown(column, table.num_rows))
-        raw, problems = self.layout.raw(table, grow=False)
+        check_columns(table, list(used))
+        cells = [
+            table.column(column.name) if column.name in used else _unknown(column, table.num_rows)
+            for column in self.layout.items
+        ]
+        raw, problems = self.layout.raw(pa.table(cells, names=self.layout.columns), grow=False)
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; mend the row or leave it out")
         return self.transform(raw)
@@ -153,6 +153,7 @@ class Encoding:
             "nulls_replaced": dict(self.filled),
             "dropped": dict(self.dropped),
             "left_out": dict(self.layout.left_out),
+            "rounded": list(self.layout.rounded),
         }
 
     @classmethod
@@ -205,7 +206,7 @@ def _unknown(column: Column, rows: int) -> pa.Array:
     return pa.nulls(rows)
 
 
-def _as_table(table: Any, columns: list[str]) -> pa.Table:
+def _as_table(table: Any, columns: Collection[str]) -> pa.Table:
     """What users pass as a table; of a DataFrame only ``columns``, for others may hold what Arrow cannot."""
     pandas = sys.modules.get("pandas")  # who passes a DataFrame has imported it
     try:

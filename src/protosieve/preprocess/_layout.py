@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._cells import whole
+from protosieve.preprocess._cells import is_rounded, whole
 from protosieve.preprocess._choice import choose, dtype_of
 from protosieve.preprocess._columns import Column, Problems
 from protosieve.preprocess._lists import ListColumn
@@ -22,6 +22,7 @@ __all__ = ["Layout", "check_columns"]
 Names = str | Sequence[str]
 
 _STRETCH = 2048
+_NUMBERS = ("number", "matrix", "embedding")  # kinds of columns that may hold whole numbers
 
 
 @storable
@@ -41,7 +42,8 @@ class Layout:
 
     It learns as tables go by: the vocabulary of each category, in order of first appearance, and the length of lists
     that the schema leaves open. Both depend on the order of the rows only, not on how they are cut into tables.
-    ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more.
+    ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more;
+    ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Layout:
     items: list[Column]
     left_out: dict[str, str]
     dtype: str
+    rounded: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -119,9 +122,9 @@ class Layout:
     def raw(self, table: pa.Table, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
         """The rows as a matrix of floats, and those that cannot be used: position in the table, and why.
 
-        With ``grow`` new values of categories join the vocabulary, else their code is -2. Rows with a problem hold
-        zeros and must be dropped; they leave nothing in the vocabulary. Before any list of a variable-length column
-        has been seen, every row has a problem and ``width`` is not settled: skip such tables.
+        With ``grow`` new values of categories join the vocabulary, else their code is -2; and ``rounded`` is learnt.
+        Rows with a problem hold zeros and must be dropped; they leave nothing in the vocabulary. Before any list of a
+        variable-length column has been seen, every row has a problem and ``width`` is not settled: skip such tables.
 
         Time and memory are O(rows x width), and one look-up per distinct category of the table.
         """
@@ -130,8 +133,9 @@ class Layout:
         cells = {name: whole(table.column(name)) for name in self.columns}
         problems: Problems = {}
         parts: dict[str, Array] = {}
-        for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
-            parts[column.name] = self._part(column, cells[column.name], problems, grow)
+        with np.errstate(all="ignore"):  # what overflows here is infinite, and found
+            for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
+                parts[column.name] = self._part(column, cells[column.name], problems, grow)
         out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
         out[list(problems)] = 0
         return out, sorted(problems.items())
@@ -143,24 +147,29 @@ class Layout:
 
     def meet(self, table: pa.Table) -> None:
         """Learn the length of such lists from the first there are in a table."""
+        unmet = set(self.unmet)
         for column in self.items:
-            if column.name in self.unmet:
+            if column.name in unmet:
                 column.meet(whole(table.column(column.name)))
 
     def agree(self, later: "Layout") -> None:
-        """Lengths of lists that were not known yet are those of the other; `InputError` where both know another."""
+        """Learn what the other has learnt of lengths of lists and of large numbers; `InputError` where two lengths of
+        a column differ.
+        """
         for mine, theirs in zip(self.items, later.items, strict=True):
             if isinstance(mine, ListColumn) and isinstance(theirs, ListColumn):
                 mine.agree(theirs)
+        self.rounded |= later.rounded
 
     def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
         read, nulls = column.read(cells, problems, grow)
-        with np.errstate(all="ignore"):  # what overflows here is infinite, and found
-            values = read.astype(self.dtype, copy=False)
-            if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
-                faults = ~np.isfinite(values)
-                _note(column, read, faults, problems)
-                values = np.where(faults, values.dtype.type(0), values)
+        if grow and column.kind in _NUMBERS and column.name not in self.rounded and is_rounded(cells, read):
+            self.rounded[column.name] = True
+        values = read.astype(self.dtype, copy=False)
+        if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
+            faults = ~np.isfinite(values)
+            _note(column, read, faults, problems)
+            values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
 

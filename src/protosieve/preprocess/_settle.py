@@ -94,7 +94,8 @@ class Draft:
             self.dropped[name] = "null in every row"
             return False
         if self.moments.low[i] == self.moments.high[i]:
-            self.dropped[name] = "the same in every row" + (" that is not null" if nulls else "")
+            digits = " to 16 digits" if name in self.layout.rounded else ""
+            self.dropped[name] = f"the same{digits} in every row" + (" that is not null" if nulls else "")
             return False
         if nulls:
             self.filled[name] = nulls

@@ -18,23 +18,32 @@ def layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
     What is no layout's is some `ValueError`, `KeyError` or `TypeError`.
     """
     kept = {step.name: step.categories for step in steps if isinstance(step, OneHot)}
-    items = [_column(name, kind, stored, kept.get(name, [])) for name, kind in stored["columns"].items()]
+    typed = set(stored["typed"])
+    items = [_column(name, kind, stored, name in typed, kept.get(name, [])) for name, kind in stored["columns"].items()]
     if stored["dtype"] not in ("float32", "float64"):
         raise ValueError(f"dtype is {stored['dtype']!r:.40}")
-    layout = Layout(items, dict(stored["left_out"]), stored["dtype"])
+    layout = Layout(
+        items, dict(stored["left_out"]), stored["dtype"], _known(stored.get("rounded", []), stored["columns"])
+    )
     _check_categories(layout, steps)
     return layout
 
 
-def _column(name: str, kind: str, stored: Mapping[str, Any], categories: list[str]) -> Column:
+def _column(name: str, kind: str, stored: Mapping[str, Any], typed: bool, categories: list[str]) -> Column:
     if kind == "category":
-        return CategoryColumn(name, name in stored["typed"], list(categories))
+        return CategoryColumn(name, typed, list(categories))
     if kind in ("embedding", "matrix"):
         length = stored["lengths"][name]
         if type(length) is not int or not 0 < length <= LONGEST:
             raise ValueError(f"column {name!r:.40} has a length of {length!r:.40}")
         return (EmbeddingColumn if kind == "embedding" else MatrixColumn)(name, length)
     return {"number": NumberColumn, "date": DateColumn}[kind](name)
+
+
+def _known(names: Any, columns: Mapping[str, Any]) -> dict[str, bool]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name in columns for name in names):
+        raise ValueError("columns of rounded numbers must be columns")
+    return dict.fromkeys(names, True)
 
 
 def _check_categories(layout: Layout, steps: Sequence[Step]) -> None:

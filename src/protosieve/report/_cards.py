@@ -118,7 +118,7 @@ def _fields(material: Material, group: Looked, elsewhere: list[str | None]) -> l
     names = [name for name in dict.fromkeys([*ids, *own.names]) if name in own and name not in skip]
     first = [name for name in names if name in ids or name not in used]
     pixels = material.view.image_shape is not None  # then the features are in the picture
-    kept = [*first, *(name for name in names if name not in first and not pixels)][:_FIELDS]
+    kept = list(dict.fromkeys([*first, *([] if pixels else names)]))[:_FIELDS]
     columns = [(cut(name, 80), own.cells(name)) for name in kept]
     return [[[name, shown(cells[i])] for name, cells in columns if not is_missing(cells[i])] for i in range(len(group))]
 

@@ -21,14 +21,15 @@ class Columns:
 
     def __init__(self, names: Sequence[str] = (), parts: Sequence[Any] = ()) -> None:
         self.names, self._parts = list(names), list(parts)
+        self._places = {name: place for place, name in reversed(list(enumerate(self.names)))}
         self._known: dict[str, list[Any]] = {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._places
 
     def part(self, name: str) -> Any:
         """The column as it was given; of several of one name the first."""
-        return self._parts[self.names.index(name)]
+        return self._parts[self._places[name]]
 
     def cells(self, name: str) -> list[Any]:
         """The column as Python values."""

@@ -1,6 +1,7 @@
 """What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
 
 import numbers
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from protosieve._typing import Array
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.means import Mean
 from protosieve.selectors._misfits import ENCODES, misfit
 
@@ -16,6 +17,7 @@ __all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
 
 NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
+_EXACT = 2.0**53  # up to it every whole number is a float64
 _SLICE = 1 << 16  # rows tested for finiteness at once: the test's memory does not follow the chunk's size
 
 
@@ -44,9 +46,10 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
         if np.ndim(X) != 2:
             raise InputError(why) from error
         raise _CellError(why if str(error) in why else f"{why} ({error})") from error
-    except ValueError as error:
+    except (OverflowError, ValueError) as error:
         raise InputError(_explain(X, name, first, error)) from error
     _check_finite(rows, name, first, X)
+    _note_rounded(X, rows, name)
     return np.asarray(rows)
 
 
@@ -157,6 +160,11 @@ def _bad_cell(X: Any, cells: Array, name: str, first: int) -> str | None:
     for (row, column), cell in np.ndenumerate(cells) if cells.ndim == 2 and cells.dtype.kind in "OUS" else ():
         try:
             float(cell)
+        except OverflowError:
+            return (
+                f"{name}: row {first + row}, {_column(X, column)} holds a number beyond 1e308, too large for "
+                "float64; leave the column out, or give its logarithm"
+            )
         except (TypeError, ValueError):
             frame = "" if _columns(X) is None else f", {ENCODES}"
             return (
@@ -170,6 +178,32 @@ def _column(X: Any, column: int) -> str:
     """A column by its name where it has one."""
     names = _columns(X)
     return f"column {column}" if names is None else f"column {names[column]!r}"
+
+
+def _note_rounded(X: Any, rows: Array, name: str) -> None:
+    """Warn of whole numbers that float64 does not hold: ids, which would come to be equal."""
+    for column, cells in _integers(X, rows):
+        kept = rows[:, column].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            if ((kept >= float(np.iinfo(cells.dtype).max)) | (kept.astype(cells.dtype) != cells)).any():
+                warnings.warn(
+                    f"{name}: {_column(X, column)} holds whole numbers beyond 2**53, which are rounded to 16 digits; "
+                    "leave the column out if they name rows, else subtract what they have in common",
+                    ProtosieveWarning,
+                    stacklevel=2,
+                )
+
+
+def _integers(X: Any, rows: Array) -> Iterator[tuple[int, Array]]:
+    """Columns of integers, of which some are that large."""
+    if getattr(getattr(X, "dtype", None), "kind", "i") not in "iuO":
+        return
+    large = (rows.max(axis=0, initial=0) >= _EXACT) | (rows.min(axis=0, initial=0) <= -_EXACT)
+    for column in np.flatnonzero(large).tolist():
+        cells = np.asarray(X.iloc[:, column] if hasattr(X, "iloc") else X)
+        cells = cells[:, column] if cells.ndim == 2 else cells
+        if cells.dtype.kind in "iu" and cells.itemsize == 8:
+            yield column, cells
 
 
 def _check_finite(rows: Array, name: str, first: int, X: Any) -> None:
