@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import is_number, is_text, is_time, seconds, text_of
@@ -41,6 +42,9 @@ class CategoryColumn(Column):
 
     def __post_init__(self) -> None:
         self.codes = {value: code for code, value in enumerate(self.values)}
+
+    def _check_form(self) -> None:
+        require(len(self.codes) == len(self.values) <= MAX_DISTINCT, "a vocabulary")
 
     @property
     def width(self) -> int:
