@@ -96,6 +96,8 @@ def forge(body, arrays, rng):
         arrays[name] = forged_array(arrays, name, rng)
         return
     every = places(body, [])
+    if not every:
+        return
     node, key = every[rng.integers(len(every))]
     other, there = every[rng.integers(len(every))]
     way = rng.integers(6)
