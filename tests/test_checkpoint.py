@@ -17,7 +17,7 @@ from protosieve.pipeline import Stopped
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
-KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 100
+KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 300
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Whole runs on damaged and on odd files: success, or one line on standard error and nothing left behind.
 
-PROTOSIEVE_FUZZ says how many files to try, by default 300; `make soak` tries 5,000. Runs share a process, which names
+PROTOSIEVE_FUZZ says how many files to try, by default 300; `make soak` tries 10,000. Runs share a process, which names
 the file it is at, so that a crash in a library or a hang can be told.
 """
 

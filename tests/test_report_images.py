@@ -5,9 +5,14 @@ import io
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import protosieve
 from protosieve import ProtoSwap
+from protosieve.cli import main
+from protosieve.io import write_table
 from protosieve.report import _images
 from protosieve.report._pictures import decoded, encoded, is_image
 from protosieve.report._png import png, pooled
@@ -66,8 +71,6 @@ def test_pixels_are_those_of_the_file_not_of_the_encoding(tmp_path, option):
 
 
 def test_pixels_of_array_files_are_unscaled(tmp_path):
-    import protosieve
-
     X = np.random.default_rng(0).integers(0, 256, (50, 12)).astype(np.float32)
     np.save(tmp_path / "rows.npy", X)
     result = protosieve.select(tmp_path / "rows.npy", 50)
@@ -138,6 +141,60 @@ def test_a_picture_from_elsewhere_is_not_read(tmp_path, way):
     for card in told(result, image="photo")["cards"]:
         assert card["image"] is None
         assert card["no_image"] == "lies outside the data's folder"
+
+
+def doctored(folder, path, cell, where):
+    """A result file whose contents name a column of paths, and a folder of somebody else's for them to lie in."""
+    result = run(folder, {"x": np.arange(20.0), "photo": [cell] * 20}, features="x", image="photo")
+    files = [pa.array([f"{where}/rows.parquet"] * len(result.table))]
+    table = result.table.set_column(1, "file", files)
+    known = dict(result.provenance) | {"files": [{"name": f"{where}/rows.parquet", "size": 1}]}
+    write_table(table, path, known)
+    return protosieve.Prototypes.read(path)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".json", ".npz", ".arrow"])
+def test_no_folder_is_taken_from_the_contents_of_a_result_file(tmp_path, monkeypatch, ending):
+    for name in ("here", "private"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "private" / "own.png").write_bytes(picture())
+    monkeypatch.chdir(tmp_path / "here")
+    for cell in ("own.png", str(tmp_path / "private" / "own.png")):
+        result = doctored(tmp_path, tmp_path / f"hostile{ending}", cell, tmp_path / "private")
+        for view in ({}, {"image": "photo"}):
+            assert {card["image"] for card in told(result, **view)["cards"]} == {None}
+    assert main(["report", f"../hostile{ending}", "-o", "page.html"]) == 0
+    assert "data:image/png" not in (tmp_path / "here" / "page.html").read_text()
+
+
+def test_of_a_result_file_pictures_are_read_where_its_reader_says(tmp_path, monkeypatch):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "own.png").write_bytes(picture())
+    result = doctored(folder, tmp_path / "sent.parquet", "own.png", folder)
+    beside, data = told(result, image="photo"), result._looked_at(folder / "rows.parquet")
+    assert {card["no_image"] for card in beside["cards"]} == {"there is no such file"}
+    only = "only the path of an image: name the column to have it read"
+    assert {card["no_image"] for card in told(result, data)["cards"]} == {only}  # the file has named it
+    shown = told(result, data, image="photo")
+    assert all(card["image"] for card in shown["cards"] + shown["criticisms"]["cards"])
+    monkeypatch.chdir(folder)
+    assert all(card["image"] for card in told(result, image="photo")["cards"])
+    assert {card["no_image"] for card in told(result)["cards"]} == {only}
+
+
+def test_a_path_means_the_picture_beside_its_own_file(tmp_path):
+    for i, name in enumerate("ab"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "own.png").write_bytes(picture((200 * i, 0, 0)))
+        pq.write_table(pa.table({"x": np.arange(10.0) + i / 3, "photo": ["own.png"] * 10}), folder / "rows.parquet")
+    result = protosieve.select([tmp_path / name / "rows.parquet" for name in "ab"], 20, features="x", image="photo")
+    cards = told(result)["cards"]
+    assert {card["row"] // 10 for card in cards} == {0, 1}
+    for card in cards:
+        red = np.asarray(opened(card["image"]).convert("RGB"))[0, 0, 0]
+        assert red == pytest.approx(200 * (card["row"] // 10), abs=3)
 
 
 def test_of_a_column_nobody_named_paths_are_not_read(tmp_path):

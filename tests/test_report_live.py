@@ -2,15 +2,18 @@
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack, suppress
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 
 from protosieve.errors import OutputError, ParameterError
-from protosieve.report import _live
+from protosieve.report import _guarded, _live
 from protosieve.report._live import Live
 
 
@@ -118,10 +121,78 @@ def test_nobody_who_looks_on_means_no_waiting_at_the_end(monkeypatch):
     assert not slept
 
 
-def test_many_requests_at_once_are_refused_rather_than_piled_up(live, monkeypatch):
-    monkeypatch.setattr(live._server, "room", threading.BoundedSemaphore(1))
-    live._server.room.acquire()
-    assert _status(live.address) == 503
+def _connected(live):
+    return socket.create_connection(live._server.server_address[:2], timeout=30)
+
+
+def _answer(caller):
+    """All that comes until the other side ends it; a connection that is refused may end roughly."""
+    heard = b""
+    with suppress(ConnectionError):
+        while piece := caller.recv(4096):
+            heard += piece
+    return heard
+
+
+def test_connections_are_counted_before_a_word_is_said_and_more_are_refused(live):
+    with ExitStack() as stack:
+        silent = [stack.enter_context(_connected(live)) for _ in range(_guarded._AT_ONCE)]
+        with _connected(live) as late:
+            assert _answer(late).startswith(b"HTTP/1.0 503 ")
+        assert sum(thread.name.startswith("Thread-") for thread in threading.enumerate()) <= len(silent)
+    assert urlopen(live.address, timeout=30).read() == b"<title>first</title>"
+
+
+def test_a_request_has_one_deadline_however_steadily_it_trickles_in(live, monkeypatch):
+    monkeypatch.setattr(_guarded, "PATIENCE", 1.0)
+    with _connected(live) as caller, suppress(ConnectionError):
+        caller.sendall(b"GET / HTTP/1.1\r\nX: ")
+        caller.settimeout(0.05)
+        late = time.monotonic() + 60
+        while time.monotonic() < late:
+            with suppress(TimeoutError):
+                assert caller.recv(1) == b""
+                return
+            caller.sendall(b"x")
+        pytest.fail("it may trickle for ever")
+
+
+def test_whoever_trickles_when_the_run_is_over_is_let_go():
+    with Live(_render, {"title": "first"}) as live:
+        caller = _connected(live)
+        caller.sendall(b"GET / HTTP/1.1\r\nX: ")
+        while not live._server._deadlines:  # until it is accepted
+            time.sleep(0.01)
+    with caller:
+        assert not _answer(caller).startswith(b"HTTP/1.0 200")
+
+
+def test_where_no_connection_can_be_accepted_the_page_is_back_later(tmp_path):
+    """In a process of its own, as it runs out of files to open."""
+    script = """
+import os, resource, socket, sys, time
+from urllib.request import urlopen
+from protosieve.report._live import Live
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+with Live(lambda story: b"page", {}) as live:
+    caller, taken = socket.socket(), []
+    while True:
+        try:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            break
+    tried, get_request = [], live._server.get_request
+    live._server.get_request = lambda: (tried.append(None), get_request())[1]
+    caller.connect(live._server.server_address[:2])
+    time.sleep(1.0)
+    assert 0 < len(tried) < 1000, "it spins"
+    for descriptor in taken:
+        os.close(descriptor)
+    assert urlopen(live.address, timeout=30).read() == b"page"
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_caller_who_hangs_up_does_no_harm(live, capfd):

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
 
-from protosieve import ProtosieveError, ProtoStream, ProtoSwap, StateFileError, _state, load
+from protosieve import ProtosieveError, ProtoStream, ProtoSwap, StateFileError, _state, _typed, load
 from protosieve.kernels import Gaussian, Laplacian, Polynomial
 from protosieve.means import ExactMean, ReservoirMean
 
@@ -126,6 +127,104 @@ def test_a_forged_body_with_a_right_digest_builds_nothing_else(tmp_path, body):
         archive.writestr("manifest.json", json.dumps(manifest))
     with pytest.raises(StateFileError, match=r"forged\.npz"):
         load(tmp_path / "forged.npz")
+
+
+def _zipped(path, entries, how=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", how) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+def test_a_compressed_entry_is_refused_before_it_is_read(saved, tmp_path):
+    with zipfile.ZipFile(saved[1]) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    _zipped(tmp_path / "bomb.npz", {**entries, "more.npy": bytes(10**6)}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(StateFileError, match=r"bomb\.npz: .* is compressed, which \.save\(\) never does"):
+        load(tmp_path / "bomb.npz")
+
+
+def test_a_length_that_an_entry_does_not_have_is_refused(saved, tmp_path):
+    data = bytearray(saved[1].read_bytes())
+    place = data.rindex(b"PK\x01\x02")  # the last entry of the directory: its two lengths
+    data[place + 20 : place + 28] = (10**9).to_bytes(4, "little") * 2
+    (tmp_path / "long.npz").write_bytes(data)
+    with pytest.raises(StateFileError, match=r"long\.npz: .*(claim to be longer than the file|damaged)"):
+        load(tmp_path / "long.npz")
+
+
+def test_an_array_that_claims_more_than_is_there_is_refused(tmp_path):
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    _zipped(
+        tmp_path / "claim.npz", {"manifest.json": json.dumps({"format": _state.FORMAT}), "x.npy": stream.getvalue()}
+    )
+    with pytest.raises(StateFileError, match=r"\(1000000000000,\) is not the shape of an array"):
+        load(tmp_path / "claim.npz")
+
+
+def test_an_entry_that_is_there_twice_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "twice.npz", "w") as archive:
+        archive.writestr("manifest.json", "{}")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("manifest.json", "{}")
+    with pytest.raises(StateFileError, match="an entry is there twice"):
+        load(tmp_path / "twice.npz")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    script = f"import protosieve; protosieve.load({str(tmp_path / 'pipe.npz')!r})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert "StateFileError" in done.stderr
+    assert "pipe.npz: not a regular file; give a file written by .save()" in done.stderr
+    with pytest.raises(StateFileError, match="/dev/zero: not a regular file"):
+        load("/dev/zero")
+
+
+def test_every_field_is_of_its_declared_type(saved, tmp_path):
+    fed, _ = saved
+    stored = fed._saved()
+    for name, wrong in (("n_features", "4"), ("selector", ["ProtoSwap"]), ("stream", None), ("feature_names", [1, 2])):
+        packed, arrays = _state._packed(stored)
+        packed["body"]["fields"][name] = wrong
+        packed["sha256"] = _state._digest(packed["body"], arrays)
+        with (tmp_path / "forged.npz").open("wb") as stream:
+            _state._write_archive(stream, packed, arrays)
+        with pytest.raises(StateFileError, match=rf"Saved\.{name} is a \w+ of the wrong kind"):
+            load(tmp_path / "forged.npz")
+
+
+def test_what_every_storable_declares_can_be_checked():
+    for cls in _state._REGISTRY.values():
+        for hint in _typed.hints_of(cls).values():
+            assert _typed.fits(object(), hint) is (hint is Any)
+
+
+def test_a_compressed_table_in_a_state_is_refused():
+    pa = pytest.importorskip("pyarrow")
+    from protosieve.pipeline._tables import packed, unpacked
+
+    table = pa.table({"x": pa.array(["a", "b"] * 5000).dictionary_encode(), "y": np.zeros(10_000)})
+    assert unpacked(packed(table)).equals(table)
+    for kept in (table, table.select(["x"]), table.select(["y"])):
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, kept.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(kept)
+        with pytest.raises(ValueError, match="a table is compressed"):
+            unpacked(np.frombuffer(sink.getvalue(), np.uint8))
+
+
+def test_a_state_that_does_not_fit_the_run_that_uses_it_is_told_of():
+    with (
+        pytest.raises(
+            StateFileError, match=r"run\.npz: what it holds does not fit this run \(KeyError: 'x'\); delete it"
+        ),
+        _state.relied_on("run.npz", lambda: True),
+    ):
+        raise KeyError("x")
+    with pytest.raises(KeyError), _state.relied_on("run.npz", lambda: False):
+        raise KeyError("x")  # nothing of it was used
 
 
 def test_foreign_files_are_refused(tmp_path, X):

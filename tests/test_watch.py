@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ import pytest
 import protosieve
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.pipeline import _watch
+from protosieve.pipeline._progress import Tick
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._watch import Onlookers, report_place
 from protosieve.report._live import Live
@@ -38,10 +41,11 @@ def _lines():
 class Watched:
     """``protosieve select - --watch`` as a process of its own: rows go in, its page is looked at."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, files=None):
         command = [sys.executable, "-m", "protosieve", "select", "-", "-m", "6", "--format", "csv", "--watch", *options]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=folder, text=True, **pipes)
+        limit = [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
+        self.process = subprocess.Popen([*limit, *command], cwd=folder, text=True, **pipes)
         line = self.process.stderr.readline()
         self.address = re.fullmatch(r"Watch it at (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n", line)[1]
         self.version, self.rows = 0, -1  # the first line is none
@@ -98,8 +102,8 @@ class Watched:
 def watched(tmp_path):
     begun = []
 
-    def begin(*options):
-        begun.append(Watched(tmp_path, *options))
+    def begin(*options, **limits):
+        begun.append(Watched(tmp_path, *options, **limits))
         return begun[-1]
 
     yield begin
@@ -139,6 +143,35 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     with (tmp_path / "same.csv").open() as rows:
         subprocess.run(command, cwd=tmp_path, stdin=rows, stdout=subprocess.DEVNULL, check=True)
     assert (tmp_path / "at-once.csv").read_bytes() == (tmp_path / "chosen.csv").read_bytes()
+
+
+@pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell with ulimit")
+def test_slow_callers_without_the_address_cannot_end_a_run(watched, tmp_path):
+    run = watched("-o", "chosen.csv", files=100)
+    place = ("127.0.0.1", int(run.address.split(":")[2].split("/")[0]))
+    over = threading.Event()
+
+    def trickle():
+        while not over.is_set():
+            with suppress(OSError), socket.create_connection(place, timeout=5) as caller:
+                caller.sendall(b"GET / HTTP/1.1\r\n")
+                while not over.wait(0.5):
+                    caller.sendall(b"X")
+
+    slow = [threading.Thread(target=trickle) for _ in range(190)]
+    for one in slow:
+        one.start()
+    try:
+        run.say("".join(islice(_lines(), 20_001)))
+        run.process.stdin.close()
+        ended = run.process.wait(120)
+    finally:
+        over.set()
+        for one in slow:
+            one.join()
+    assert (ended, run.process.stderr.read()) == (0, "")
+    assert len((tmp_path / "chosen.csv").read_text().splitlines()) == 7
+    assert (tmp_path / "chosen.html").exists()
 
 
 def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
@@ -208,6 +241,40 @@ def test_a_look_that_fails_does_not_cost_the_run(rows_file, tmp_path, monkeypatc
     with pytest.warns(ProtosieveWarning, match="a look at the run failed, and it goes on: ZeroDivisionError: no such"):
         seen = protosieve.select(rows_file, 8, watch=True, report=tmp_path / "page.html")
     assert seen.table.equals(plain.table)
+
+
+def test_a_last_look_that_fails_does_not_cost_the_run(rows_file, tmp_path, monkeypatch):
+    publish = Live.publish
+
+    def failing(live, story):
+        if story["state"]["done"]:
+            raise OSError("no such luck")
+        publish(live, story)
+
+    monkeypatch.setattr(Live, "publish", failing)
+    with pytest.warns(ProtosieveWarning, match="a look at the run failed, and it goes on: OSError: no such luck"):
+        seen = protosieve.select(rows_file, 8, watch=True, report=tmp_path / "page.html")
+    assert seen.table.equals(protosieve.select(rows_file, 8).table)
+    assert (tmp_path / "page.html").exists()
+
+
+def test_a_run_that_is_stopped_while_its_page_fails_keeps_its_prototypes(rows_file, tmp_path, monkeypatch):
+    result = protosieve.select(rows_file, 8)
+
+    def failing(result):
+        raise ZeroDivisionError("no such luck")
+
+    monkeypatch.setattr(_watch, "snapshot", lambda run, files: result)
+    monkeypatch.setattr(_watch, "_told", failing)
+    monkeypatch.setattr(_watch, "_PAUSE", 1e9)
+    with Live(lambda story: b"", {}) as live:
+        shown = Onlookers(None, [], str(tmp_path / "page.html"), live, tmp_path / "chosen.parquet")
+        with pytest.warns(ProtosieveWarning, match="a look at the run failed"):
+            shown(Tick("select", 1, 1, 512, 0, None, None, None))
+        with pytest.warns(ProtosieveWarning, match="a look at the run failed"):
+            said = shown.leave("stopped at row 512")
+    assert said == f"the prototypes of the rows so far are in {tmp_path / 'chosen.parquet'}"
+    assert protosieve.Prototypes.read(tmp_path / "chosen.parquet").table.equals(result.table)
 
 
 def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):

@@ -153,6 +153,8 @@ class DataSample:
         How many rows it is a sample of.
     is_target : bool
         Whether these are rows of a target rather than of the input.
+    folders : tuple of str
+        Those of the files it was drawn from, where a caller named these.
     """
 
     indices: NDArray[np.int64]
@@ -160,6 +162,7 @@ class DataSample:
     table: Any
     n_rows: int
     is_target: bool
+    folders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.rows):
@@ -212,6 +215,9 @@ class Prototypes:
         Command, version, parameters, files and figures of a run over files, as they are written to its output.
     sample : DataSample, or None
         Some of the rows the prototypes represent, drawn at random, with all of their columns: of runs over files.
+    folders : tuple of str
+        Those of the files that the run was given, and the working folder: a report may show pictures that lie there.
+        Empty in a result that was read from a file, whose word on folders is not taken.
     """
 
     indices: NDArray[np.int64]
@@ -236,6 +242,7 @@ class Prototypes:
     encoding: Any = field(default=None, repr=False)
     provenance: Mapping[str, Any] | None = field(default=None, repr=False)
     sample: DataSample | None = field(default=None, repr=False)
+    folders: tuple[str, ...] = field(default=(), repr=False)
 
     def report(
         self,

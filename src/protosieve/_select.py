@@ -200,7 +200,8 @@ def select(
         job.onlookers = Onlookers(job.run, files, page, live, output)
         with bar(quiet) if progress is None else nullcontext(progress) as watcher:
             job.drive(watcher)
-            result = finish(job.run, files)
+            with job.relied_on():
+                result = finish(job.run, files)
         _write(result, output)
         job.onlookers.finish(result)
     if store is not None:
@@ -227,7 +228,8 @@ def _over_partitions(
     with nullcontext() if work is None else Work(work, job) as kept:
         if not quiet:
             _tell(estimate(job, window_of(executor, window)), kept)
-        with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+        relied_on = nullcontext() if kept is None else kept.relied_on()
+        with bar(quiet) if progress is None else nullcontext(progress) as watcher, relied_on:
             result = drive(job, executor, window=window, work=kept, watcher=watcher)
         _write(result, output)
         Onlookers(job.run, [file["name"] for file in job.run.files], page, None).finish(result)

@@ -5,6 +5,10 @@ such, or other storables. ``write`` turns a tree of them into an ``.npz``: one `
 ``manifest.json`` for the rest, with a format version and a digest of everything. ``read`` is its inverse;
 it builds only classes registered here and never unpickles.
 
+A digest tells accidents, not forgeries: anybody can compute one. So nothing is believed of a file. It is stored as it
+is, never compressed, and no entry, array or shape may claim more bytes than are there; every field is of the type its
+class declares; and a class with ``_check_form`` refuses values its methods could not work with.
+
 Fields with ``init=False`` are scratch: not written, made again by ``__post_init__``.
 """
 
@@ -12,22 +16,29 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
+import stat
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 
 from protosieve._atomic import replacing
-from protosieve.errors import StateFileError
+from protosieve._typed import fits, hints_of, require
+from protosieve.errors import ProtosieveError, StateFileError
 
-__all__ = ["FORMAT", "digest", "dumps", "loads", "read", "storable", "write"]
+__all__ = ["FORMAT", "digest", "dumps", "loads", "read", "relied_on", "storable", "write"]
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _REGISTRY: dict[str, type] = {}
 _SCALARS = (bool, int, float, str, type(None))
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_MISFITS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 T = TypeVar("T", bound=type)
 
@@ -62,7 +73,7 @@ def dumps(root: object) -> bytes:
 
 def loads(data: bytes, name: str = "state") -> Any:
     """What ``dumps`` was given; any damage is one `StateFileError`, that calls the bytes ``name``."""
-    return _read(io.BytesIO(data), name)
+    return _read(lambda: io.BytesIO(data), name, _as_it_is)
 
 
 def digest(root: object) -> str:
@@ -70,18 +81,50 @@ def digest(root: object) -> str:
     return str(_packed(root)[0]["sha256"])
 
 
-def read(path: str | os.PathLike[str]) -> Any:
-    """Read what ``write`` wrote; any damage is one `StateFileError`."""
-    return _read(path, path)
-
-
-def _read(source: Any, path: str | os.PathLike[str]) -> Any:
+@contextmanager
+def relied_on(path: str | os.PathLike[str], is_used: Callable[[], bool]) -> Iterator[None]:
+    """What goes wrong inside, where a state was used that was stored earlier, is the fault of that state: each part may
+    be right, and yet not fit the data of the run that goes on.
+    """
     try:
-        with zipfile.ZipFile(source) as archive:
+        yield
+    except ProtosieveError:
+        raise
+    except _MISFITS as error:
+        if not is_used():
+            raise
+        raise StateFileError(
+            f"{path}: what it holds does not fit this run ({type(error).__name__}: {error}); delete it to start anew"
+        ) from error
+
+
+def _as_it_is(root: Any) -> Any:
+    return root
+
+
+def read(path: str | os.PathLike[str], make: Callable[[Any], Any] = _as_it_is) -> Any:
+    """Read what ``write`` wrote, and ``make`` something of it; any damage is one `StateFileError`."""
+    return _read(lambda: _opened(path), path, make)
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A regular file: others may have no end, or wait for somebody to write. Opening it never waits."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    kind = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a folder has an error of its own
+        os.close(descriptor)
+        raise StateFileError(f"{path}: not a regular file; give a file written by .save()")
+    return os.fdopen(descriptor, "rb")
+
+
+def _read(source: Callable[[], IO[bytes]], path: str | os.PathLike[str], make: Callable[[Any], Any]) -> Any:
+    try:
+        with source() as stream, zipfile.ZipFile(stream) as archive:
+            _check_entries(archive, stream.seek(0, os.SEEK_END))
             manifest = json.loads(archive.read(_MANIFEST))
             _check_format(path, manifest)
             arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+                name.removesuffix(".npy"): _array(archive.read(name))
                 for name in archive.namelist()
                 if name != _MANIFEST
             }
@@ -89,7 +132,7 @@ def _read(source: Any, path: str | os.PathLike[str]) -> Any:
             raise StateFileError(
                 f"{path}: the digest does not match, the file was changed after it was written; use an earlier copy"
             )
-        return _unpack(manifest["body"], arrays)
+        return make(_unpack(manifest["body"], arrays))
     except StateFileError:
         raise
     except FileNotFoundError as error:
@@ -101,6 +144,28 @@ def _read(source: Any, path: str | os.PathLike[str]) -> Any:
             f"{path}: not a protosieve state file, or a damaged one ({type(error).__name__}: {error}). "
             "Give a file written by .save()."
         ) from error
+
+
+def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
+    """Entries are stored as they are, each once, and together are no longer than the file: nothing grows when read."""
+    entries = archive.infolist()
+    require(len({entry.filename for entry in entries}) == len(entries), "an entry is there twice")
+    for entry in entries:
+        require(entry.compress_type == zipfile.ZIP_STORED, f"{entry.filename} is compressed, which .save() never does")
+        require(entry.file_size == entry.compress_size, f"{entry.filename} claims a length that it does not have")
+    require(sum(entry.file_size for entry in entries) <= size, "its entries claim to be longer than the file")
+
+
+def _array(data: bytes) -> np.ndarray[Any, Any]:
+    """An array of numbers, whose shape says exactly as many bytes as there are."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    require(version in _HEADERS, f"array format {version} is not written by .save()")
+    shape, is_fortran, dtype = _HEADERS[version](stream)
+    require(dtype.kind in "biufSU", f"arrays of {dtype} are not written by .save()")
+    require(min(shape, default=0) >= 0 and all(type(length) is int for length in shape), f"shape {shape} of an array")
+    require(math.prod(shape) * dtype.itemsize == len(data) - stream.tell(), f"{shape} is not the shape of an array")
+    return np.ndarray(shape, dtype, data, stream.tell(), order="F" if is_fortran else "C").copy(order="K")
 
 
 def _packed(root: object) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -175,8 +240,19 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return _generator(value["generator"])
     if "dict" in value:
         return {_unpack(k, arrays): _unpack(v, arrays) for k, v in value["dict"]}
-    cls = _REGISTRY[value["type"]]
-    return cls(**{name: _unpack(field, arrays) for name, field in value["fields"].items()})
+    return _built(_REGISTRY[value["type"]], {name: _unpack(of, arrays) for name, of in value["fields"].items()})
+
+
+def _built(cls: Any, fields: dict[str, Any]) -> Any:
+    """A storable, with every field of the type it is declared with, and of a form its methods can work with."""
+    hints = hints_of(cls)
+    for name, value in fields.items():
+        require(name in hints, f"{cls.__name__} has no field {name}")
+        require(fits(value, hints[name]), f"{cls.__name__}.{name} is a {type(value).__name__} of the wrong kind")
+    built = cls(**fields)
+    if hasattr(cls, "_check_form"):
+        built._check_form()
+    return built
 
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_rows, require
 from protosieve._typing import Array
 from protosieve.distributed._partitions import Partition
 from protosieve.distributed._plan import Plan
@@ -78,6 +79,13 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def _check_form(self) -> None:
+        lengths = {len(self.rows), 0 if self.packed is None else len(unpacked(self.packed))}
+        require(are_rows(self.rows) and lengths == {len(self.numbers)}, "the rows of candidates")
+        require(self.numbers.shape == self.files.shape == self.chosen.shape == (len(self.rows),), "candidates")
+        require((np.diff(self.numbers) > 0).all() and (self.numbers >= 0).all(), "the numbers of candidates")
+        require((self.files >= 0).all() and are_counts(self.partition, self.seen), "where candidates are from")
 
     def _check(self) -> None:
         assert len(self.numbers) == len(self.files) == len(self.rows) == len(self.chosen)

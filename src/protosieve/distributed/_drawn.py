@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_raw, require
 from protosieve._typing import Array
 from protosieve.means._sample import lengthened
 from protosieve.pipeline._bottom import Bottom
@@ -80,6 +81,12 @@ class Drawn:
             self.keys = np.append(self.keys, np.full(room - len(self.keys), -1))
             self.rows = lengthened(self.rows, room)
         return free[:count]
+
+    def _check_form(self) -> None:
+        length = 0 if self.rows is None else len(self.rows)
+        require(self.rows is None or are_raw(self.rows), "the rows of a sample")
+        require(self.keys.shape == (length,), "the keys of a sample")
+        require(np.isin(self.bottom.numbers, self.keys).all(), "rows of a sample are not there")
 
     def _check(self) -> None:
         self.bottom._check()

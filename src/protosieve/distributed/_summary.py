@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array
 from protosieve.distributed._drawn import Drawn, key_of
 from protosieve.distributed._outline import Outline
@@ -35,6 +36,13 @@ class Summary:
     ends: dict[int, int] = field(default_factory=dict)  # of each file, its rows as far as they were read
     counts: dict[int, int] = field(default_factory=dict)  # of each partition, its usable rows
     left_out: LeftOut = field(default_factory=LeftOut)
+
+    def _check_form(self) -> None:
+        width, rows = self.survey.layout.width, self.drawn.rows
+        require(rows is None or are_raw(rows, width), "a sample of other columns")
+        counts = [*self.ends, *self.ends.values(), *self.counts, *self.counts.values()]
+        require(are_counts(*counts), "the counts of a partition")
+        require(self.drawn.bottom.seen in (0, self.survey.rows), "a sample of other rows")
 
     @classmethod
     def empty(cls, name: str, outline: Outline) -> "Summary":

@@ -4,7 +4,7 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,17 +14,20 @@ from typing import Any
 from protosieve import _state
 from protosieve._atomic import check_replaceable
 from protosieve._state import storable
+from protosieve._typed import are_counts, require
+from protosieve.distributed._candidates import Candidates
 from protosieve.distributed._lock import hold, release
 from protosieve.distributed._outline import Job
 from protosieve.distributed._summary import Summary
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
 from protosieve.pipeline._options import Options
+from protosieve.pipeline._run import Weighing, check_files
 from protosieve.pipeline._unchanged import changed
 
 __all__ = ["Work"]
 
 _HEAD, _LOCK = "run.npz", "run.lock"
-_STAGES = ("survey", "target", "select", "weigh")
+_STAGES: dict[str, type] = {"survey": Summary, "target": Summary, "select": Candidates, "weigh": Weighing}
 
 
 @storable
@@ -37,6 +40,10 @@ class Head:
     files: list[dict[str, Any]]
     target_files: list[dict[str, Any]]
     seed: int
+
+    def _check_form(self) -> None:
+        check_files([*self.files, *self.target_files])
+        require(are_counts(self.seed), "the seed of a run")
 
     @classmethod
     def of(cls, job: Job) -> "Head":
@@ -93,6 +100,7 @@ class Work:
         self._head, self._made = begun.head, begun.made
         self._given, self._has_failed, self._has_others = "", False, False
         self.there = sum(path.exists() for path in self._results)
+        self._is_used = False  # whether a result that was kept earlier had a part in this run
         for left in self._unfinished():
             with suppress(OSError):
                 left.unlink()
@@ -131,12 +139,17 @@ class Work:
         except StateFileError as error:
             _warn(f"{error} The partition is done again")
             return None
-        if not isinstance(kept, Kept) or kept.given != self._given:
+        if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
             if not self._has_others:
                 _warn(f"{path}: is of another run, or of other results before it; such partitions are done again")
             self._has_others = True
             return None
+        self._is_used = True
         return kept.value
+
+    def relied_on(self) -> AbstractContextManager[None]:
+        """Where results of an earlier run do not fit this one, the folder is told of."""
+        return _state.relied_on(self.folder, lambda: self._is_used)
 
     def keep(self, stage: str, partition: int, result: Any) -> None:
         """Store a result; if that fails the run goes on, with a warning for the first."""

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._sample import Reservoir
@@ -128,6 +129,12 @@ class FixedMean(SettledMean):
     norm: float | None = None
     population: int | None = None  # what they are a sample of
     _points: Points | None = field(default=None, init=False, repr=False)
+
+    def _check_form(self) -> None:
+        require(are_rows(self.rows) and len(self.rows) > 0, "the rows of a mean")
+        require(self.weights.shape == (len(self.rows),) and are_finite(self.weights), "the weights of a mean")
+        require(self.norm is None or are_finite(self.norm), "the norm of a mean")
+        require(are_counts(self.sample or 0, self.population or 0), "what a mean is a sample of")
 
     @classmethod
     def over(cls, kernel: Kernel, rows: Array, population: int | None = None) -> Self:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
@@ -58,6 +59,9 @@ class Compressed(SettledMean):
     source: FixedMean
     points: FixedMean
 
+    def _check_form(self) -> None:
+        require(self.source.rows.shape[1] == self.points.rows.shape[1], "the points of a sample have other columns")
+
     def own(self) -> None:
         self.source.own()
 
@@ -93,6 +97,15 @@ class RunningCompressed(MeanState):
     fresh: NDArray[np.bool_]  # the places of the reservoir that have changed since
     members: Members | None = None
     points: FixedMean | None = None
+
+    def _check_form(self) -> None:
+        width = self.reservoir.rows.shape[1]
+        require(are_finite(self.reservoir.rows), "the rows of a sample")
+        held = [part.rows for part in (self.members, self.points) if part is not None]
+        require(all(rows.shape[1] == width for rows in held), "the points of a sample have other columns")
+        require(self.fresh.shape == (len(self.reservoir.rows),), "the places of a sample")
+        require(self.size >= 1 and are_counts(self.size), "the number of points")
+        require(self.members is None or self.members.exchange.room == self.size, "room for points")
 
     @property
     def _is_small(self) -> bool:

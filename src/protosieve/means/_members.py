@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._sample import lengthened
@@ -87,6 +88,13 @@ class Members:
     def _vacate(self, slots: list[int]) -> None:
         self.indices[slots] = -1
 
+    def _check_form(self) -> None:
+        slots = self.exchange.w.shape
+        require(self.indices.shape == slots, "members have a number each")
+        require(all(are_rows(rows) and rows.shape[:1] == slots for rows in (self.rows, self.left)), "rows of members")
+        require(np.array_equal(np.flatnonzero(self.indices >= 0), self.exchange.slots), "the slots of members")
+        require(are_counts(self.joined), "the count of members")
+
     def _check(self) -> None:
+        self._check_form()
         self.exchange._check()
-        assert np.array_equal(np.flatnonzero(self.indices >= 0), self.exchange.slots)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
@@ -29,6 +30,12 @@ class RunningMean(MeanState):
     reservoir: Reservoir
     snapshot: FixedMean | None = None
     changed: int = 0
+
+    def _check_form(self) -> None:
+        width = self.reservoir.rows.shape[1]
+        require(are_finite(self.reservoir.rows), "the rows of a sample")
+        require(self.snapshot is None or self.snapshot.rows.shape[1] == width, "a snapshot has other columns")
+        require(are_counts(self.changed), "how much of a sample has changed")
 
     def stream_sample(self) -> Reservoir:
         return self.reservoir

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Indices
 
 __all__ = ["Reservoir", "lengthened"]
@@ -31,6 +32,13 @@ class Reservoir:
     @classmethod
     def empty(cls, size: int, like: Array, rng: np.random.Generator) -> "Reservoir":
         return cls(size, like[:0].copy(), np.zeros(0, np.int64), rng)
+
+    def _check_form(self) -> None:
+        require(self.size >= 1 and are_counts(self.size, self.seen), "the size of a sample")
+        require(are_raw(self.rows) and self.filled <= len(self.rows) <= self.size, "the rows of a sample")
+        require(self.indices.shape == (len(self.rows),), "a sample has a number for each row")
+        numbers = self.indices[: self.filled]
+        require(((numbers >= 0) & (numbers < self.seen)).all(), "the numbers of a sample's rows")
 
     @property
     def filled(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._typed import are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.objectives._base import Objective, Weighed
 from protosieve.objectives._kernel_mean import KernelMean
@@ -42,6 +43,10 @@ class Fit:
     def sealed(self) -> "Fit":
         """No row will be judged from here any more."""
         return replace(self, slope=_nothing())
+
+    def _check_form(self) -> None:
+        require(self.weights.ndim == self.slope.ndim == 1, "the weights of a fit")
+        require(are_finite(self.weights, self.value, self.intercept, self.slope), "the weights of a fit")
 
     def _check(self) -> None:
         assert np.isfinite(self.weights).all()

@@ -25,6 +25,7 @@ from protosieve.pipeline._progress import Tick
 from protosieve.pipeline._unchanged import fingerprint, unchanged
 from protosieve.preprocess import Encoding
 from protosieve.report._own import own_names
+from protosieve.report._pictures import folders_of
 
 __all__ = ["draw_sample", "read_prototypes"]
 
@@ -158,7 +159,8 @@ def draw_sample(
     if not gallery.seen:
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
     numbers, rows, table = gallery.light()
-    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, _is_target(sources, known))
+    folders, is_target = folders_of(source.name for source in sources), _is_target(sources, known)
+    return DataSample(numbers, rows, typed(table, encoding.layout), gallery.seen, is_target, folders)
 
 
 def _is_target(sources: Sequence[Source], known: Mapping[str, Any]) -> bool:

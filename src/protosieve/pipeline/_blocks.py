@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.pipeline._ahead import ahead
@@ -37,6 +38,9 @@ class Position:
     row: int = 0
     before: int = 0
 
+    def _check_form(self) -> None:
+        require(are_counts(self.source, self.row, self.before), "the place of a row")
+
 
 @storable
 @dataclass
@@ -45,6 +49,9 @@ class LeftOut:
 
     count: int = 0
     first: list[str] = field(default_factory=list)
+
+    def _check_form(self) -> None:
+        require(are_counts(self.count) and len(self.first) <= min(self.count, _SHOWN), "rows that were left out")
 
     def add(self, rows: Sequence[BadRow]) -> None:
         self.count += len(rows)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, require
 from protosieve._typing import Indices
 
 __all__ = ["Bottom", "hashes"]
@@ -87,6 +88,12 @@ class Bottom:
             kept = np.sort(np.argpartition(found, self.most - 1)[: self.most])
         self.numbers, self._hashes = numbers[kept], found[kept]
         return kept
+
+    def _check_form(self) -> None:
+        require(self.most >= 1 and are_counts(self.most, self.seen), "the size of a sample by hashes")
+        require(self.numbers.ndim == 1 and len(self.numbers) <= min(self.most, self.seen), "rows of a sample by hashes")
+        require(len(np.unique(self.numbers)) == len(self.numbers), "a row is in a sample twice")
+        require(0 <= self.limit < 2**64 and (self._hashes <= self.limit).all(), "the hashes of a sample")
 
     def _check(self) -> None:
         assert len(self.numbers) <= min(self.most, self.seen)

@@ -20,6 +20,7 @@ from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._unlike import by_all_rows
 from protosieve.preprocess import Layout
+from protosieve.report._pictures import folders_of
 from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
@@ -68,6 +69,7 @@ def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
             table=_table(run, ours, typed(theirs, run.layout)),
             encoding=run.encoding,
             sample=_shown(run),
+            folders=(".", *folders_of(file["name"] for file in run.files)),
         )
         random = _random_residual(run, judge, result.certificate)
         return replace(result, provenance=_provenance(run, result, _renamed(theirs.column_names), random))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_raw, require
 from protosieve._typing import Array
 from protosieve.pipeline._bottom import Bottom
 from protosieve.pipeline._tables import decoded, joined, packed, taken, unpacked
@@ -49,6 +50,7 @@ class Gallery:
     def __post_init__(self) -> None:
         self._parts: list[Shown] = []
         if self.packed is not None:
+            require(self.rows is not None, "rows to look at, and none of them as numbers")
             assert self.rows is not None
             self._parts = [Shown(self.numbers, self.rows, unpacked(self.packed))]
         self._forget_packed()
@@ -132,6 +134,13 @@ class Gallery:
             most //= 2
         if most < self.bottom.most:
             self.bottom.lower(most)
+
+    def _check_form(self) -> None:
+        require(0 <= self.weight < 1 << 62 and self.bottom.most <= MOST, "the weight of rows to look at")
+        held = [np.zeros(0, np.int64), *(part.numbers for part in self._parts)]
+        require(np.isin(self.bottom.numbers, np.concatenate(held)).all(), "rows to look at are not there")
+        for numbers, rows, table in self._parts:
+            require(are_raw(rows) and numbers.shape == (len(rows),) and len(table) == len(rows), "rows to look at")
 
     def _check(self) -> None:
         self.bottom._check()

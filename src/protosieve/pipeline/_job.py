@@ -3,11 +3,12 @@
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from protosieve import _state
 from protosieve.errors import InputError, OutputError, ParameterError
 from protosieve.io import Source, find_sources
 from protosieve.pipeline._ahead import ahead
@@ -35,6 +36,7 @@ class Job:
     phases: list[Phase]
     store: Checkpoint | None
     onlookers: Onlookers | None = None
+    is_resumed: bool = False
 
     def drive(self, watcher: Watcher) -> None:
         """All passes that are left."""
@@ -51,19 +53,32 @@ class Job:
     def _pass(self, phase: Phase, watcher: Watcher, stop: Stop) -> None:
         run = self.run
         if not run.begun:
-            phase.begin(run)
+            with self.relied_on():
+                phase.begin(run)
             run.begun = True
         tick = self._tick(phase, 0)
         self._tell(watcher, tick)  # the first block may take a while
         with unchanged(phase.sources, [*run.files, *run.target_files]), closing(self._blocks(phase)) as blocks:
-            while (block := _next(blocks, stop)) is not _END:
+            while (block := self._next(blocks, stop)) is not _END:
                 if block is not None:
-                    self._take(phase, block)
+                    with self.relied_on():
+                        self._take(phase, block)
                     tick = self._tick(phase, block.bytes_read)
                 self._tell(watcher, tick)
         phase.check_some(run)
-        phase.end(run)
+        with self.relied_on():
+            phase.end(run)
         run.phase, run.begun, run.position, run.rows = run.phase + 1, False, Position(), 0
+
+    def relied_on(self) -> AbstractContextManager[None]:
+        """Where a checkpoint does not fit the files, it is told of."""
+        if self.store is None:
+            return nullcontext()
+        return _state.relied_on(self.store.path, lambda: self.is_resumed)
+
+    def _next(self, blocks: Iterator[Block | None], stop: Stop) -> Any:
+        with self.relied_on(), stop.at_once():
+            return next(blocks, _END)
 
     def _blocks(self, phase: Phase) -> Generator[Block | None, None, None]:
         """Those of a pass, and ``None`` where a pipe is quiet: a moment to look."""
@@ -124,10 +139,12 @@ def begin(
     check_apart(outputs, store, [*inputs, *target])
     run = fresh(options, inputs, target)
     _check_once(phases_of(options, run.layout, inputs, target), store)
+    resumed = False
     if store is not None:
-        run = take_up(store.path, run, resume)
+        begun, run = run, take_up(store.path, run, resume)
         store.begin(run)
-    return Job(run, inputs, phases_of(options, run.layout, inputs, target), store)
+        resumed = run is not begun
+    return Job(run, inputs, phases_of(options, run.layout, inputs, target), store, is_resumed=resumed)
 
 
 def check_apart(
@@ -157,8 +174,3 @@ def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:
             )
         if store is not None:
             raise ParameterError(f"checkpoint needs rows that can be read again, and {source.name} comes once")
-
-
-def _next(blocks: Iterator[Block | None], stop: Stop) -> Any:
-    with stop.at_once():
-        return next(blocks, _END)

@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, are_raw, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
@@ -25,7 +26,7 @@ from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
-__all__ = ["Phase", "Run", "Surveying", "Weighing", "check_count", "check_some", "phases_of"]
+__all__ = ["Phase", "Run", "Surveying", "Weighing", "check_count", "check_files", "check_some", "phases_of"]
 
 _HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
@@ -39,6 +40,10 @@ class Weighing:
     similarity: Float64  # summed
     nearest: NDArray[np.int64]
     rows: int = 0
+
+    def _check_form(self) -> None:
+        require(self.similarity.ndim == 1 and self.similarity.shape == self.nearest.shape, "the means of members")
+        require(are_finite(self.similarity) and are_counts(self.rows, *self.nearest.tolist()), "the means of members")
 
 
 @storable
@@ -84,6 +89,27 @@ class Run:
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
+
+    def _check_form(self) -> None:
+        """That its parts are of one run: an encoding follows from the survey, and tells how wide all rows are."""
+        require(are_counts(self.seed, self.phase, self.rows, self.n_rows, self.n_target), "how far a run has come")
+        check_files([*self.files, *self.target_files])
+        require(self.sample is None or are_raw(self.sample.rows, self.layout.width), "a sample of the target")
+        if self.encoding is None:
+            require(self.target is None and self.saved is None, "rows were chosen before their columns were known")
+            return
+        settled = self.survey.settle(self.options.scale, self.options.max_categories)
+        require(self.encoding.as_dict() == settled.as_dict(), "an encoding is not what the survey says")
+        require(self.encoding.layout == self.layout, "an encoding of other columns")
+        width = len(self.encoding.names)
+        require(self.target is None or (are_rows(self.target, width) and len(self.target) > 0), "the target's rows")
+        require(self.random is None or are_rows(self.random.rows, width), "random rows")
+        require((self.saved is None) == (self.random is None), "a selector, and random rows to compare with")
+        if self.saved is not None:
+            require(self.saved.n_features == width, "a selector of other rows")
+            require(np.isin(self.selector.held_indices_, self.records.places[:, 0]).all(), "columns of rows are lost")
+            require(self.selector.n_samples_seen_ <= self.n_rows, "a selector has seen more rows than there are")
+            require((self.records.places[:, 2] < len(self.files)).all(), "rows are of no file")
 
     @property
     def follows_stream(self) -> bool:
@@ -400,6 +426,13 @@ def check_count(files: Sequence[str], found: int, before: int) -> None:
             f"{_named(files)}: had {before:,} usable rows when read first and {found:,} now, so it has changed "
             "on the way; run again when it is complete"
         )
+
+
+def check_files(files: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `ValueError` where something that was read does not say what files were like."""
+    for file in files:
+        require(isinstance(file.get("name"), str), "a file without a name")
+        require(all(type(value) in (str, int, type(None)) for value in file.values()), "what a file was like")
 
 
 def check_some(files: Sequence[str], rows: int, left_out: LeftOut) -> None:

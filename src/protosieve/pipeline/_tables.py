@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import require
 
 __all__ = ["Records", "compact", "decoded", "joined", "packed", "taken", "unpacked"]
 
@@ -100,6 +101,11 @@ class Records:
         self._table: pa.Table | None = None if self.packed is None else unpacked(self.packed)
         self.packed = None
 
+    def _check_form(self) -> None:
+        length = 0 if self._table is None else len(self._table)
+        require(self.places.shape == (length, 3) and (self.places >= 0).all(), "the places of rows")
+        require((np.diff(self.places[:, 0]) > 0).all(), "the numbers of rows do not rise")
+
     def follow(
         self,
         held: NDArray[np.int64],
@@ -147,6 +153,40 @@ def packed(table: pa.Table) -> NDArray[np.uint8]:
 
 
 def unpacked(data: NDArray[np.uint8]) -> pa.Table:
-    """The table of such bytes."""
-    with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
-        return reader.read_all()
+    """The table of such bytes; anything else is an error, for they may come from a file that somebody has forged."""
+    require(data.ndim == 1, "a table is a line of bytes")
+    stream = pa.py_buffer(data.tobytes())
+    for message in pa.ipc.MessageReader.open_stream(stream):
+        require(not _is_compressed(message), "a table is compressed, which .save() never does")
+    with pa.ipc.open_stream(stream) as reader:
+        table = reader.read_all()
+    table.validate(full=True)
+    return table
+
+
+def _is_compressed(message: pa.Message) -> bool:
+    """Whether its buffers would grow when read. pyarrow does not tell, but Arrow's format says where it stands: in a
+    ``Message`` field 2 is the header; of a ``DictionaryBatch`` field 1 is a ``RecordBatch``, of which field 3 is the
+    compression.
+    """
+    data = message.metadata.to_pybytes()
+    header = _field(data, _followed(data, 0), 2)
+    if header is None or message.type not in ("dictionary", "record batch"):
+        return False
+    if message.type == "dictionary":
+        header = _field(data, header, 1)
+    return header is not None and _field(data, header, 3) is not None
+
+
+def _field(data: bytes, table: int, number: int) -> int | None:
+    """Where a table begins that a table of flatbuffers has in one of its fields; None where that is empty."""
+    slots = table - int.from_bytes(data[table : table + 4], "little", signed=True)
+    place = slots + 4 + 2 * number
+    if place >= slots + int.from_bytes(data[slots : slots + 2], "little"):
+        return None
+    offset = int.from_bytes(data[place : place + 2], "little")
+    return _followed(data, table + offset) if offset else None
+
+
+def _followed(data: bytes, place: int) -> int:
+    return place + int.from_bytes(data[place : place + 4], "little")

@@ -67,14 +67,8 @@ class Onlookers:
         self._tick = tick
         if self._live is None or now < self._next:
             return
-        try:
+        with _harmless():
             self._live.publish(self._now(tick))
-        except Exception as error:  # a look that fails must not cost the run
-            warnings.warn(
-                f"a look at the run failed, and it goes on: {type(error).__name__}: {error}",
-                ProtosieveWarning,
-                stacklevel=2,
-            )
         spent = time.monotonic() - now
         self._next = now + spent + max(_PAUSE, _REST * spent)
 
@@ -86,7 +80,8 @@ class Onlookers:
         save_page(self._place, render(told))
         if self._live is not None:
             over = {**_NOWHERE, "done": True, "rows": result.n_seen, "note": f"The report is in {self._place}."}
-            self._live.publish({**told, "state": over})
+            with _harmless():
+                self._live.publish({**told, "state": over})
 
     def leave(self, place: str) -> str | None:
         """The run is stopped, at ``place`` and with nothing half done: what there is is written; returns what to say.
@@ -96,27 +91,49 @@ class Onlookers:
         """
         if self._live is None or self._place is None or self._tick is None:
             return None
-        told = self._now(self._tick)
-        told["state"] |= {"done": True, "stopped": place}
-        self._live.publish(told)
-        if self._result is None:
-            return None
+        page: bytes | None = None
+        with _harmless():
+            told = self._now(self._tick)
+            told["state"] |= {"done": True, "stopped": place}
+            page = render(told)
+            self._live.publish(told)
+        return None if self._result is None else self._write(self._result, page)
+
+    def _write(self, result: Prototypes, page: bytes | None) -> str | None:
+        """The table and the page of what there is, as far as there are places for them; returns what to say."""
+        there = list[str]()
         try:
-            save_page(self._place, render(told))
             if self._output is not None:
-                write_table(self._result.table, self._output, dict(self._result.provenance or {}))
+                write_table(result.table, self._output, dict(result.provenance or {}))
+                there.append(f"in {os.fspath(self._output)}")
+            if self._place is not None and page is not None:
+                save_page(self._place, page)
+                there.append(f"shown in {self._place}")
         except OutputError as error:
             return str(error)
-        there = "" if self._output is None else f"in {os.fspath(self._output)} and "
-        return f"the prototypes of the rows so far are {there}shown in {self._place}"
+        return f"the prototypes of the rows so far are {' and '.join(there)}" if there else None
 
     def _now(self, tick: Tick) -> dict[str, Any]:
         result = snapshot(self._run, self._files)
         if result is not None:
-            self._last, self._result = _told(result), result
+            self._result = result
+            self._last = _told(result)
         if self._last is not None:  # while members are weighed nothing else changes
             return {**self._last, "state": _state(tick, None)}
         return blank(_title(self._run.options), _state(tick, _waiting(self._run, tick)))
+
+
+@contextmanager
+def _harmless() -> Iterator[None]:
+    """A look that fails must not cost the run: it is told, and the run goes on."""
+    try:
+        yield
+    except Exception as error:
+        warnings.warn(
+            f"a look at the run failed, and it goes on: {type(error).__name__}: {error}",
+            ProtosieveWarning,
+            stacklevel=4,
+        )
 
 
 @contextmanager

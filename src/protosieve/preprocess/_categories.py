@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.preprocess._cells import is_number, is_text, is_time, seconds, text_of
 from protosieve.preprocess._columns import Column, Problems
@@ -43,6 +44,9 @@ class CategoryColumn(Column):
 
     def __post_init__(self) -> None:
         self.codes = {value: code for code, value in enumerate(self.values)}
+
+    def _check_form(self) -> None:
+        require(len(self.codes) == len(self.values) <= MAX_DISTINCT, "a vocabulary")
 
     @property
     def width(self) -> int:

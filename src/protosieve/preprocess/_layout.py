@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
@@ -66,6 +67,10 @@ class Layout:
     left_out: dict[str, str]
     dtype: str
     rounded: dict[str, bool] = field(default_factory=dict)
+
+    def _check_form(self) -> None:
+        require(self.dtype in ("float32", "float64"), "the kind of numbers")
+        require(len(set(self.columns)) == len(self.columns) > 0, "a column is there twice")
 
     @classmethod
     def of(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import is_list, is_number, shown
@@ -17,6 +18,7 @@ from protosieve.preprocess._columns import Column, Problems
 __all__ = ["EmbeddingColumn", "ListColumn", "MatrixColumn"]
 
 _NULL = -1  # the length of a null
+_LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
 
 @dataclass
@@ -24,6 +26,9 @@ class ListColumn(Column):
     """Lists of one length; 0 until a first list has settled it."""
 
     length: int = 0
+
+    def _check_form(self) -> None:
+        require(0 <= self.length <= _LONGEST, "the length of lists")
 
     @property
     def width(self) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64
 
 __all__ = ["Moments"]
@@ -33,6 +34,11 @@ class Moments:
     m2: Float64
     low: Float64
     high: Float64
+
+    def _check_form(self) -> None:
+        parts = (self.origin, self.drift, self.m2, self.low, self.high)
+        require(self.count.ndim == 1 and all(part.shape == self.count.shape for part in parts), "statistics of columns")
+        require(are_counts(*self.count.tolist()) and not (self.m2 < 0).any(), "statistics of columns")
 
     @classmethod
     def empty(cls, width: int) -> "Moments":

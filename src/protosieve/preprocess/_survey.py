@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
 from protosieve.preprocess._categories import MISSING, CategoryColumn
@@ -107,6 +108,16 @@ class Survey:
         draft = Draft(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))
         draft.decide()
         return Encoding.of(draft)
+
+    def _check_form(self) -> None:
+        categories = [column for column in self.layout.items if isinstance(column, CategoryColumn)]
+        require(are_counts(self.rows) and len(self.tallies) == len(categories), "the counts of categories")
+        for tally, column in zip(self.tallies, categories, strict=True):
+            require(tally.ndim == 1 and 1 <= len(tally) <= 1 + len(column.values), "the counts of categories")
+            require(are_counts(*tally.tolist()) and tally.sum() == self.rows, "the counts of categories")
+        if self.moments is not None:
+            require(self.moments.count.shape == _measured(self.layout).shape, "statistics of other columns")
+            require((self.moments.count <= self.rows).all(), "statistics of more rows than there are")
 
     def _check(self) -> None:
         """What always holds."""

@@ -34,7 +34,7 @@ def cards(material: Material, missed: Missed | None, chart: Map) -> tuple[list[C
         places = missed.places
         groups.append(Looked(sample.own.take(places), sample.rows[places], [None] * len(places)))
         numbers.append(sample.indices[places])
-    pictures = thumbnails(result, material.view, groups)
+    pictures = thumbnails(result, material.view, material.folders, groups)
     text, image = text_column(material), material.view.image or image_column(material.own)
     made = [_cards(material, group, numbers[i], pictures[i], text, image) for i, group in enumerate(groups)]
     _weighed(made[0], material, chart)

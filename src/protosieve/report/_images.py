@@ -14,7 +14,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.report._columns import Columns
 from protosieve.report._features import features_of, list_column, number_columns
-from protosieve.report._pictures import decoded, encoded, folders_of, is_image
+from protosieve.report._pictures import decoded, encoded, is_image
 from protosieve.report._png import png, pooled
 from protosieve.report._view import View
 
@@ -47,10 +47,13 @@ class Thumbnail:
     why: str | None = None
 
 
-def thumbnails(result: Prototypes, view: View, groups: Sequence[Looked]) -> list[list[Thumbnail]]:
+def thumbnails(
+    result: Prototypes, view: View, folders: Sequence[str], groups: Sequence[Looked]
+) -> list[list[Thumbnail]]:
     """For each row of each group. The last group comes first where there is no room for all.
 
-    Together at most 1.6 MB: sides shrink from 128 pixels to 48, then the rest is left out.
+    Paths are followed into ``folders``, and nowhere else. Together at most 1.6 MB: sides shrink from 128 pixels to 48,
+    then the rest is left out.
     """
     if view.image_shape is not None:
         found = _of_rows(result, view.image_shape, groups)
@@ -59,7 +62,7 @@ def thumbnails(result: Prototypes, view: View, groups: Sequence[Looked]) -> list
         column = view.image or image_column(groups[0].own)
         if column is None:
             return [[Thumbnail()] * len(group) for group in groups]
-        found = [_of_cells(column, group, _folders(result, view, group)) for group in groups]
+        found = [_of_cells(column, group, _folders(view, folders, group)) for group in groups]
         encode = encoded
     made = _within([image for images in reversed(found) for image in images], encode)
     out = list[list[Thumbnail]]()
@@ -80,13 +83,15 @@ def image_column(own: Columns) -> str | None:
     return None
 
 
-def _folders(result: Prototypes, view: View, group: Looked) -> list[list[Path]]:
-    """Where paths of each row may lie; nowhere, where nobody named the column: then its bytes are all that is shown."""
+def _folders(view: View, allowed: Sequence[str], group: Looked) -> list[list[Path]]:
+    """Where paths of each row may lie, beside its own file first; nowhere, where nobody named the column: then its
+    bytes are all that is shown.
+    """
     if view.image is None:
         return [[]] * len(group)
-    read = [file["name"] for file in (result.provenance or {}).get("files", [])]
-    known = {file: folders_of([file, *read]) for file in set(group.files)}
-    return [known[file] for file in group.files]
+    beside = {file: None if file is None else str(Path(file).parent) for file in set(group.files)}
+    known = {file: sorted(allowed, key=lambda folder: folder != beside[file]) for file in beside}
+    return [[Path(folder) for folder in known[file]] for file in group.files]
 
 
 def _of_cells(column: str, group: Looked, folders: list[list[Path]]) -> list[Any]:

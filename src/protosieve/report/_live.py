@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from protosieve.errors import OutputError, ParameterError
+from protosieve.report._guarded import PATIENCE, GuardedServer
 
 __all__ = ["HERE", "Live"]
 
@@ -23,7 +24,6 @@ HERE = "127.0.0.1:0"  # this machine, any free port
 _HOLD = 20.0  # seconds a request waits for news before it is sent away empty-handed
 _LINGER = 1.5  # seconds in which a page that was looking can fetch the end
 _LOOKING = 2 * _HOLD  # a page that has not asked for so long is closed
-_AT_ONCE = 64  # requests
 _DIGITS = 20  # of a version
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -105,42 +105,26 @@ class Live:
         return rest if known and slash else None
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
+class _Server(GuardedServer):
     def __init__(self, host: str, port: int, live: Live) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.live = live
-        self.room = threading.BoundedSemaphore(_AT_ONCE)
         super().__init__((host, port), _Handler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: standard error belongs to the run, and a request is no part of it."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = 10.0  # for a request to be spelt out
+    timeout = PATIENCE
 
     def do_GET(self) -> None:
-        if not self.server.room.acquire(blocking=False):
-            self._answer(HTTPStatus.SERVICE_UNAVAILABLE)
-            return
-        try:
-            self._find()
-        except ConnectionError:  # nobody waits any more
-            self.close_connection = True
-        finally:
-            self.server.room.release()
-
-    def _find(self) -> None:
         try:
             asked = urlsplit(self.path)
         except ValueError:  # no address at all
             self._answer(HTTPStatus.NOT_FOUND)
             return
         what = self.server.live.path_in(asked.path)
+        if what is not None:
+            self.server.extend(self.connection, _HOLD)
         if what == "":
             self._answer(HTTPStatus.OK, self.server.live.page(), "text/html; charset=utf-8")
         elif what == "story.json":

@@ -46,7 +46,9 @@ class Material:
     """All that a report is made of. ``own``, ``labels`` and ``coordinates`` are the prototypes', where they are known.
 
     ``is_given`` says that the sample is of data given with the result, not the run's own; ``in_memory`` that the user
-    holds that data.
+    holds that data. ``folders`` are where a picture may lie whose path stands in a row: none, unless a user (of this
+    report, or of the run that made the result just now) has named the column. Files are sent around, and edited:
+    neither a column nor a folder that a file names makes us read others.
     """
 
     result: Prototypes
@@ -57,6 +59,7 @@ class Material:
     sample: Sample | None
     is_given: bool = False
     in_memory: bool = False
+    folders: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: Prototypes, data: Any, view: View) -> "Material":
@@ -67,8 +70,10 @@ class Material:
         data = result.sample if data is None else data
         if data is None or isinstance(data, DataSample):
             _needs_rows(view)
-            return _from_sample(result, data, view, wished)
-        return _from_memory(result, data, view, wished)
+            found = _from_sample(result, data, view, wished)
+        else:
+            found = _from_memory(result, data, view, wished)
+        return replace(found, folders=_folders(result, data, view))
 
     def heaviest(self, n: int) -> "Material":
         """Of the first ``n`` prototypes alone; what is usual stays what it is of all. O(n d)."""
@@ -120,6 +125,14 @@ class Material:
         if self.sample is None:
             return spread_of(self.result.rows, self.parts)
         return spread_of(self.sample.rows, np.full(len(self.sample), 1 / len(self.sample)))
+
+
+def _folders(result: Prototypes, data: Any, view: View) -> tuple[str, ...]:
+    """The working folder, those of the run that made the result just now, and those of the data that is given."""
+    if view.image is None and not result.folders:
+        return ()
+    beside = data.folders if isinstance(data, DataSample) else ()
+    return tuple(dict.fromkeys([".", *result.folders, *beside]))
 
 
 def _first(result: Prototypes, n: int) -> Prototypes:

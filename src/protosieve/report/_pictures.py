@@ -128,7 +128,6 @@ def _saved(image: Any, kind: str, **how: Any) -> bytes:
     return sink.getvalue()
 
 
-def folders_of(files: Iterable[Any]) -> list[Path]:
-    """Where a relative path may start: here, and beside the files that may name it."""
-    beside = (Path(str(file)).parent for file in files if file and "://" not in str(file))
-    return list(dict.fromkeys([Path(), *beside]))[:_FOLDERS]
+def folders_of(files: Iterable[str]) -> tuple[str, ...]:
+    """The first few folders that hold these files."""
+    return tuple(dict.fromkeys(str(Path(file).parent) for file in files if "://" not in file))[:_FOLDERS]

@@ -3,8 +3,10 @@
 import copy
 import numbers
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,8 +18,9 @@ from protosieve import _state
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve._threads import ahead_of
+from protosieve._typed import are_finite, require
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.objectives import Block, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
@@ -236,6 +239,31 @@ class StreamSelector(Selector):
             self.feature_names_in_ = np.asarray(saved.feature_names, dtype=object)
         self._stream = saved.stream
         self._result = None
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        """Raise `ValueError`, or whatever else it comes to, where parameters and state do not belong together."""
+        self._check_parameters()
+        self._check_unchanged()
+        stream, width = self._stream, self.n_features_in_
+        names = getattr(self, "feature_names_in_", None)
+        require(stream.pending.shape == (self.block_size, width), "the rows that wait")
+        require(names is None or names.shape == (width,), "the names of the columns")
+        require(set(stream.parameters) == set(self.get_params(deep=False)) - {"random_state", "verbose"}, "parameters")
+        with suppress(ProtosieveError):  # what may be wrong with rows is no matter of the state
+            self._rehearse(copy.deepcopy(stream))
+
+    def _rehearse(self, stream: Stream) -> None:
+        """Go on from a copy for a block, whatever its rows: parts of a state that are right may not fit each other."""
+        if stream.objective is None:
+            return
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stream.n_pending = 0
+            self._advance(stream, stream.pending.copy())
+            require(are_finite(self._value(stream.progress) or 0.0), "the value of a set")
+            held = self._held(stream.progress, stream.running)
+            require(((held >= 0) & (held < stream.n_judged)).all(), "the numbers of rows")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")

@@ -35,15 +35,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.partial_fit(X[150:]).weights_ == whole.weights_).all())
     True
     """
-    saved = _state.read(path)
-    if not isinstance(saved, Saved) or saved.selector not in _SELECTORS:
-        found = saved.selector if isinstance(saved, Saved) else type(saved).__name__
-        raise StateFileError(f"{path}: holds a {found}, which is no selector of protosieve; load it with what wrote it")
-    return restored(saved)
+
+    def made(saved: Any) -> StreamSelector:
+        if not isinstance(saved, Saved) or saved.selector not in _SELECTORS:
+            found = saved.selector if isinstance(saved, Saved) else type(saved).__name__
+            raise StateFileError(
+                f"{path}: holds a {found}, which is no selector of protosieve; load it with what wrote it"
+            )
+        return restored(saved)
+
+    return _state.read(path, made)
 
 
 def restored(saved: Saved) -> StreamSelector:
-    """The selector a saved value is of."""
+    """The selector a saved value is of; an error of any kind where it could not go on from there."""
     selector = _SELECTORS[saved.selector](**saved.parameters)
     selector._restore(saved)
     return selector

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Points
 from protosieve.objectives import Block
@@ -28,6 +29,16 @@ class Pool:
     diagonal: Float64
     size: int = 0
     added: int = 0  # rows that were kept, ever
+
+    def _check_form(self) -> None:
+        held = slice(self.size)
+        require(self.added >= self.size and are_counts(self.size, self.added), "how many rows are kept")
+        require(self.size <= len(self.mu), "there are fewer rows than are kept")
+        require(are_rows(self.rows) and are_rows(self.left), "the rows that are kept")
+        require(len(self.rows) == len(self.left) == len(self.mu), "rows that are kept, and what is known of them")
+        require(self.indices.shape == self.mu.shape == self.diagonal.shape == (len(self.mu),), "what is known of rows")
+        require(are_finite(self.mu, self.diagonal) and (self.indices[held] >= 0).all(), "what is known of rows")
+        require((self.diagonal[held] >= 0).all(), "a row is of negative length")
 
     @classmethod
     def empty(cls, block: Block) -> "Pool":

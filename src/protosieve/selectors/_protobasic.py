@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._typed import are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
@@ -49,6 +50,11 @@ class Best:
         none = len(self.pull) == 0 or self.pull.max() <= 0
         kept = slice(0) if none else slice(None)
         return Selection(self.indices[kept], self.rows[kept], np.zeros(len(self.pull[kept])))
+
+    def _check_form(self) -> None:
+        require(are_rows(self.rows) and are_finite(self.pull), "the best rows")
+        require(self.indices.shape == self.pull.shape == (len(self.rows),), "what is known of the best rows")
+        require((np.diff(self.indices) > 0).all() and (self.indices >= 0).all(), "the numbers of the best rows")
 
     def _check(self, m: int) -> None:
         assert len(self.indices) == len(self.rows) == len(self.pull) <= m

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from protosieve._blas import one_thread
 from protosieve._state import storable
+from protosieve._typed import are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.means import Mean, Members, Reservoir
@@ -36,6 +37,10 @@ class Sample:
 
     reservoir: Reservoir
     mu: Float64
+
+    def _check_form(self) -> None:
+        require(self.mu.shape == (len(self.reservoir.rows),), "the means of a sample")
+        require(are_finite(self.mu, self.reservoir.rows), "the rows of a sample")
 
     def observe(self, block: Block) -> None:
         rows, places = self.reservoir.observe(block.rows)

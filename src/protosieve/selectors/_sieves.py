@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Float64, Indices
 from protosieve.objectives import Fit
 from protosieve.selectors._pool import Pool
@@ -92,6 +93,15 @@ class Sieves:
         if moved is not None:
             for sieve in self.all():
                 sieve.members = moved[sieve.members].tolist()
+
+    def _check_form(self) -> None:
+        levels = [sieve.level for sieve in self.sets]
+        require(levels == sorted(set(levels)), "levels are not rising")
+        require(self.peak < math.inf, "the best of single rows")  # which NaN is not, either
+        for sieve in self.all():
+            members = sieve.members
+            require(len(members) == sieve.qp.size == len(set(members)), "the members of a set")
+            require(all(0 <= slot < self.pool.size for slot in members), "a member is not in the pool")
 
     def _check(self, m: int) -> None:
         levels = [sieve.level for sieve in self.sets]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from protosieve import _prototypes
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
@@ -44,6 +45,13 @@ class Recorder:
     def __post_init__(self) -> None:
         for later in (self.accepted, self.exchanged, self.bound):
             later += [None] * (len(self.rows_seen) - len(later))
+
+    def _check_form(self) -> None:
+        known = (self.rows_seen, self.objective, self.accepted, self.exchanged, self.bound)
+        require({len(points) for points in known} <= {len(self.rows_seen)}, "the points of a trace differ in number")
+        require(self.every >= 1 and are_counts(self.calls, self.every, *self.rows_seen), "the pace of a trace")
+        counts = [count for count in (*self.accepted, *self.exchanged) if count is not None]
+        require(are_counts(*counts), "the counts of a trace")
 
     @property
     def is_due(self) -> bool:
@@ -114,6 +122,15 @@ class Stream:
     objective: Objective | None = None
     progress: Any = None
     recorder: Recorder = field(default_factory=Recorder)
+
+    def _check_form(self) -> None:
+        block, width = self.pending.shape if self.pending.ndim == 2 else (0, 0)
+        require(are_rows(self.pending) and width >= 1, "the rows that wait")
+        require(0 <= self.n_pending < block, "how many rows wait")
+        require(are_counts(self.n_judged) and are_finite(self.norm), "how many rows were judged")
+        require(self.target is None or are_rows(self.target, width), "the rows of the target")
+        require(self.n_judged == 0 or self.progress is not None, "rows were judged, and nothing is known of them")
+        require(self.progress is None or self.objective is not None, "rows were judged, by no objective")
 
     @property
     def looks_ahead(self) -> bool:

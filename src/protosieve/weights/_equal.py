@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Float64
 
 __all__ = ["EqualWeights"]
@@ -65,6 +66,9 @@ class EqualWeights:
     def sealed(self) -> "EqualWeights":
         """There is nothing only changes need."""
         return replace(self)
+
+    def _check_form(self) -> None:
+        require(are_counts(self.size) and are_finite(self.share, self.mu, self.similarity), "equal weights")
 
     def _check(self) -> None:
         assert self.size >= 0

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv, dtrtri
 
 from protosieve._state import storable
+from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown, widened
 
@@ -461,6 +462,22 @@ class NonNegativeQP:
         root, ridge = definite_cholesky(lower, max(len(inside) * self.noise, _LEAST))
         self.gram[inside, inside] += ridge * lower.diagonal()  # the Gram stays the one that is solved
         return root
+
+    def _check_form(self) -> None:
+        q, a, room = self.size, self.n_inside, self.mu.shape
+        require(are_counts(q, a) and len(room) == 1 and a <= q <= len(self.mu), "the number of members")
+        require(self.w.shape == room and (self.w[:q] >= 0).all(), "the weights of members")
+        members = np.concatenate([self.columns[:a], self.outside])
+        require(np.array_equal(np.sort(members), np.arange(q)), "a member is lost")
+        require(len(np.unique(self.zero)) == len(self.zero) and ((self.zero >= 0) & (self.zero < a)).all(), "who rests")
+        require(0 < self.noise < 1 and 0 <= self.scale < math.inf and 0 <= self.least <= 1, "the tolerances of weights")
+        require(are_finite(self.mu[:q], self.w[:q], self.gram[:q, :q], self.basis[:a, :a]), "what members are like")
+        if self.is_sealed:
+            return
+        require(self.gram.shape == self.basis.shape == room * 2, "the matrices of members")
+        require(self.u.shape == self.columns.shape == room and are_finite(self.u[:a]), "the columns of a basis")
+        require(self.rows.shape == (len(self.zero), *room) and are_finite(self.rows[:, :a]), "rows of those at rest")
+        require((self.gram.diagonal()[:q] >= 0).all(), "a member is of negative length")
 
     def _check(self) -> None:
         """Raise `AssertionError` where an invariant is broken; for tests, O(q^3)."""
