@@ -75,7 +75,7 @@ def test_random_rows_on_the_curve_are_judged_as_the_curve_is(tmp_path):
     judge = Judge.of(result.kernel, rows)
     assert drawn["random"] == pytest.approx(judge.of_random(rows, 8), rel=1e-4)
     assert drawn["own"] == pytest.approx(judge.residual(result.rows, result.weights), rel=1e-4)
-    told = quality(found.material)
+    told = quality(found.material, None)
     assert told["own"] == result.residual
     assert told["random"] == pytest.approx(result.provenance["residual_of_random_rows"], rel=1e-4)
     of_target = replace(result, sample=replace(result.sample, is_target=True))

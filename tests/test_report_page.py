@@ -82,8 +82,9 @@ def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
     assert page.locator("#nav a").count() == 2
 
 
-def test_the_headline_is_the_comparison_with_random_rows(digits):
-    page, story = digits
+def test_the_headline_is_the_comparison_with_random_rows(files, visit):
+    story, file = files["digits"]
+    page = visit().open(file)
     assert page.locator(".huge").inner_text() == story["quality"]["lead"].replace(" ", "")
     assert page.locator(".huge").inner_text().endswith("×")
     assert page.locator(".headline .first").inner_text() == story["quality"]["sentences"][0]

@@ -31,7 +31,7 @@ def quality(material: Material, features: Mapping[str, Any] | None) -> dict[str,
         "lead": found.lead,
         "own": own,
         "random": None if own is None or found.random is None else sig(found.random[0], 6),
-        "sentences": [*found.beside, *plainly(material, features), *carried(material.result)],
+        "sentences": [*found.beside, *plainly(material, None if found.is_of_other_data else features), *carried(material.result)],
         "figures": found.figures(),
         "curve": None if isinstance(curve, str) else found.drawn(curve),
         "no_curve": curve if isinstance(curve, str) else None,
@@ -73,6 +73,11 @@ class Quality:
         assert self.judge is not None
         return self.judge.residual(self.result.rows, self.result.weights)
 
+    @property
+    def is_of_other_data(self) -> bool:
+        """Whether the data shown is plainly not what the prototypes were to match."""
+        return self.judge is not None and self.own > 2 * self.result.residual + _STRANGE
+
     @cached_property
     def random(self) -> tuple[float, float, str] | None:
         """What random rows leave, what the prototypes leave by the same judge, and a word on who that is.
@@ -101,7 +106,7 @@ class Quality:
         sample = self.material.sample
         if sample is None or self.judge is None or sample.is_target or allowed(self.result) > len(sample):
             return None
-        if self.own > 2 * self.result.residual + _STRANGE:
+        if self.is_of_other_data:
             return None
         return self.judge.of_random(sample.rows, allowed(self.result))
 
