@@ -17,7 +17,7 @@ from rich.console import Console
 from protosieve import InputError, Prototypes, select
 from protosieve.cli._summary import summarise
 from protosieve.io import read_result, write_table
-from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, Polynomial
+from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
 from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, render, story
@@ -169,7 +169,15 @@ def test_a_function_as_a_kernel_is_not_read_back_but_the_rest_is(source, tmp_pat
 
 @pytest.mark.parametrize(
     "kernel",
-    [Cosine(), Gaussian(), Gaussian(2.5, np.array([1.0, 0.1])), Laplacian(1e-3), Linear(), Polynomial(3, 0.5, 2.0)],
+    [
+        Cosine(),
+        Gaussian(),
+        Gaussian(2.5, np.array([1.0, 0.1])),
+        Laplacian(1e-3),
+        Linear(),
+        MultiScale(2.0, 4),
+        Polynomial(3, 0.5, 2.0),
+    ],
 )
 def test_kernels_as_plain_values(kernel):
     again = from_plain(json.loads(json.dumps(as_plain(kernel))))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from protosieve import ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream
-from protosieve.kernels import Cosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, as_kernel
+from protosieve.kernels import Cosine, FunctionKernel, Gaussian, Laplacian, Linear, MultiScale, Polynomial, as_kernel
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(30, 5)), rng.normal(size=(20, 5))
@@ -15,6 +15,8 @@ A, B = rng.normal(size=(30, 5)), rng.normal(size=(20, 5))
 TWINS = [
     (Gaussian(width=2.0), lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=1 / 8)),
     (Laplacian(width=3.0), lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=1 / 3)),
+    (MultiScale(width=4.0), lambda X, Y: sum(pairwise.rbf_kernel(X, Y, gamma=1 / g) for g in (32, 8, 2)) / 3),
+    (MultiScale(width=2.0, scales=1), lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=1 / 8)),
     (Linear(), pairwise.linear_kernel),
     (Cosine(), pairwise.cosine_similarity),
     (Polynomial(degree=3, offset=0.5, scale=0.2), lambda X, Y: pairwise.polynomial_kernel(X, Y, 3, 0.2, 0.5)),
@@ -97,14 +99,28 @@ def test_equal_rows_get_width_one_and_a_warning():
 
 def test_a_width_given_is_kept():
     assert Gaussian(3.0).resolve(A, rng).width == 3.0
+    assert MultiScale(3.0, scales=5).resolve(A, rng) == MultiScale(3.0, scales=5)
     assert Laplacian(3.0).resolve(A, rng) == Laplacian(3.0)
 
 
 @pytest.mark.parametrize("width", [0, -1.0, float("nan"), float("inf"), "mean", None])
-@pytest.mark.parametrize("kernel", [Gaussian, Laplacian])
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, MultiScale])
 def test_a_width_must_be_positive(kernel, width):
     with pytest.raises(ParameterError, match=rf"{kernel.__name__}: width must be a positive number"):
         kernel(width=width)
+
+
+@pytest.mark.parametrize("scales", [0, -1, 2.0, True, None, "3"])
+def test_scales_are_counted(scales):
+    with pytest.raises(ParameterError, match=r"MultiScale: scales must be a whole number of at least 1, got"):
+        MultiScale(scales=scales)
+
+
+@pytest.mark.parametrize("scales", [1, 3, 7, 40])
+def test_equal_rows_are_alike_on_every_scale(scales):
+    for dtype in (np.float32, np.float64):
+        rows = np.zeros((3, 2), dtype)
+        np.testing.assert_array_equal(MultiScale(0.1, scales=scales)(rows), np.ones((3, 3), dtype))
 
 
 def test_an_unlearnt_width_says_how_to_learn_it():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from protosieve import ProtosieveError, ProtoStream, ProtoSwap, StateFileError, _state, _typed, load
-from protosieve.kernels import Gaussian, Laplacian, Polynomial
+from protosieve.kernels import Gaussian, Laplacian, MultiScale, Polynomial
 from protosieve.means import ExactMean, ReservoirMean
 
 
@@ -34,7 +34,7 @@ def test_a_loaded_selector_is_the_same_selector(saved, X):
     assert again.n_samples_seen_ == 200
 
 
-@pytest.mark.parametrize("kernel", [Gaussian("median"), Gaussian(2.0), Laplacian(3.0), Polynomial(2)])
+@pytest.mark.parametrize("kernel", [Gaussian("median"), Gaussian(2.0), MultiScale(), Laplacian(3.0), Polynomial(2)])
 @pytest.mark.parametrize("target", [True, False])
 def test_kernels_targets_and_names_survive(kernel, target, X, tmp_path):
     pd = pytest.importorskip("pandas")

@@ -24,7 +24,8 @@ SURFACE = {
     ],
     "protosieve.datasets": ["Dataset", "load_letters", "load_mnist"],
     "protosieve.kernels": [
-        "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Points", "Polynomial", "as_kernel",
+        "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "MultiScale", "Points",
+        "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
         "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",

@@ -97,10 +97,10 @@ def select(
     max_categories : int, default 32
         Values of a category column that get a column of their own; the rest share one.
     kernel : str or Kernel, default "gaussian"
-        ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
+        ``"gaussian"``, ``"multiscale"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
         `protosieve.kernels`.
     width : float or "median", optional
-        Of the Gaussian or Laplacian kernel; by default the median distance between rows.
+        Of the Gaussian, multi-scale (its largest) or Laplacian kernel; by default the median distance between rows.
     sample : int, default 16384
         Rows of the target the mean is taken over.
     exact_weights : bool, default False

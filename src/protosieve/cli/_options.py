@@ -64,7 +64,7 @@ __all__ = [
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
 METHODS = ("basic", "sieve", "streak", "stream", "swap")
 ALL_METHODS = ("basic", "critic", "dash", "random", "sieve", "streak", "stream", "swap")
-KERNELS = ("cosine", "gaussian", "laplacian", "linear", "polynomial")
+KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
 SCALES = ("minmax", "none", "standard")
 POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
@@ -186,7 +186,7 @@ KernelName: TypeAlias = Annotated[
 Width: TypeAlias = Annotated[
     str | None,
     typer.Option("--width", metavar="NUMBER", rich_help_panel=_KERNEL, show_default=False,
-                 help="How far likeness reaches (gaussian, laplacian); by default the median distance between rows."),
+                 help="How far likeness reaches (gaussian, multiscale, laplacian); by default the median distance."),
 ]  # fmt: skip
 Sample: TypeAlias = Annotated[
     str,

@@ -9,6 +9,7 @@ from protosieve.kernels._base import Kernel, Points
 from protosieve.kernels._function import FunctionKernel, as_kernel
 from protosieve.kernels._gaussian import Gaussian
 from protosieve.kernels._laplacian import Laplacian
+from protosieve.kernels._multiscale import MultiScale
 from protosieve.kernels._products import Cosine, Linear, Polynomial
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "MultiScale",
     "Points",
     "Polynomial",
     "as_kernel",

@@ -1,34 +1,20 @@
 """The Gaussian kernel."""
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Self
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.kernels._base import Kernel, Points
-from protosieve.kernels._width import Width, check_width, draw, euclidean, known_width, median_distance
+from protosieve.kernels._base import Points
+from protosieve.kernels._radial import RadialKernel
+from protosieve.kernels._width import Width, check_width
 
 __all__ = ["Gaussian"]
 
 
-@dataclass(frozen=True)
-class _Split(Points):
-    """Rows ``[z, -|z|^2/2, 1]``: times ``[z', 1, -|z'|^2/2]`` that is ``-|z - z'|^2 / 2`` in one product."""
-
-    @cached_property
-    def right(self) -> Array:
-        turned = self.left.copy()
-        turned[:, [-2, -1]] = turned[:, [-1, -2]]
-        return turned
-
-
 @storable
 @dataclass(frozen=True)
-class Gaussian(Kernel):
-    """``k(x, y) = exp(-|x - y|^2 / (2 width^2))``, the kernel to start with.
+class Gaussian(RadialKernel):
+    """``k(x, y) = exp(-|x - y|^2 / (2 width^2))``: one width, for those who know it.
 
     Parameters
     ----------
@@ -55,41 +41,11 @@ class Gaussian(Kernel):
            [0.6065, 1.    ]])
     """
 
-    nonnegative = True
-
     width: Width = "median"
     shift: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_width("Gaussian", self.width)
 
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def resolve(self, sample: Array, rng: np.random.Generator) -> "Gaussian":
-        rows = draw(sample, rng)
-        width = median_distance(rows, euclidean) if self.width == "median" else float(self.width)
-        return replace(self, width=width, shift=rows.mean(axis=0, dtype=np.float64))
-
-    def prepare(self, X: Array) -> Points:
-        width = known_width(self.width)
-        n, d = X.shape
-        left = np.empty((n, d + 2), X.dtype)
-        z = left[:, :d]
-        np.subtract(X, 0 if self.shift is None else self.shift.astype(X.dtype, copy=False), out=z)
-        z *= X.dtype.type(1 / width)
-        left[:, d] = -0.5 * np.einsum("ij,ij->i", z, z)
-        left[:, d + 1] = 1
-        return _Split(left)
-
-    def nearness(self, A: Points, B: Points) -> Array:
-        return np.asarray(A.left @ B.right.T)
-
     def block(self, A: Points, B: Points) -> Array:
-        K = self.nearness(A, B)
-        np.minimum(K, 0, out=K)  # equal rows may come out a rounding error above zero
-        np.exp(K, out=K)
-        return K
-
-    def diagonal(self, A: Points) -> Array:
-        return np.ones(len(A), A.left.dtype)
+        return self._exponential(A, B)

@@ -10,11 +10,14 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.kernels._base import Kernel
 from protosieve.kernels._gaussian import Gaussian
 from protosieve.kernels._laplacian import Laplacian
+from protosieve.kernels._multiscale import MultiScale
 from protosieve.kernels._products import Cosine, Linear, Polynomial
 
 __all__ = ["as_plain", "from_plain"]
 
-_KERNELS: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (Cosine, Gaussian, Laplacian, Linear, Polynomial)}
+_KERNELS: dict[str, type[Kernel]] = {
+    cls.__name__: cls for cls in (Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial)
+}
 
 
 def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:

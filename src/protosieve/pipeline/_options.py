@@ -13,7 +13,7 @@ from typing import Any
 
 from protosieve._state import storable
 from protosieve.errors import ParameterError
-from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
+from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
 from protosieve.preprocess._settle import SCALES
 from protosieve.report._view import image_shape_of
 from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
@@ -35,9 +35,10 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "gaussian": Gaussian,
     "laplacian": Laplacian,
     "linear": Linear,
+    "multiscale": MultiScale,
     "polynomial": Polynomial,
 }
-_WITH_WIDTH = ("gaussian", "laplacian")
+_WITH_WIDTH = ("gaussian", "laplacian", "multiscale")
 _FILES = ("inputs", "target")
 _IN_MEMORY = (
     "; select reads files: write the rows to a Parquet file and pass its path, or pass their numeric columns to "

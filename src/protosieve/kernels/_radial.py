@@ -1,0 +1,66 @@
+"""What kernels that fall with the Euclidean distance share: one product of rows that were prepared for it."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from protosieve._typing import Array
+from protosieve.kernels._base import Kernel, Points
+from protosieve.kernels._width import Width, draw, euclidean, known_width, median_distance
+
+__all__ = ["RadialKernel"]
+
+
+@dataclass(frozen=True)
+class _Split(Points):
+    """Rows ``[z, -|z|^2/2, 1]``: times ``[z', 1, -|z'|^2/2]`` that is ``-|z - z'|^2 / 2`` in one product."""
+
+    @cached_property
+    def right(self) -> Array:
+        turned = self.left.copy()
+        turned[:, [-2, -1]] = turned[:, [-1, -2]]
+        return turned
+
+
+class RadialKernel(Kernel):
+    """A kernel of ``|x - y| / width`` alone, 1 for equal rows; a subclass is a dataclass and says `block`."""
+
+    nonnegative = True
+
+    width: Width
+    shift: Array | None  # subtracted from every row, for precision
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def resolve(self, sample: Array, rng: np.random.Generator) -> Self:
+        rows = draw(sample, rng)
+        width = median_distance(rows, euclidean) if self.width == "median" else float(self.width)
+        fixed: Any = {"width": width, "shift": rows.mean(axis=0, dtype=np.float64)}
+        return replace(self, **fixed)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def prepare(self, X: Array) -> Points:
+        width = known_width(self.width)
+        n, d = X.shape
+        left = np.empty((n, d + 2), X.dtype)
+        z = left[:, :d]
+        np.subtract(X, 0 if self.shift is None else self.shift.astype(X.dtype, copy=False), out=z)
+        z *= X.dtype.type(1 / width)
+        left[:, d] = -0.5 * np.einsum("ij,ij->i", z, z)
+        left[:, d + 1] = 1
+        return _Split(left)
+
+    def nearness(self, A: Points, B: Points) -> Array:
+        return np.asarray(A.left @ B.right.T)
+
+    def diagonal(self, A: Points) -> Array:
+        return np.ones(len(A), A.left.dtype)
+
+    def _exponential(self, A: Points, B: Points) -> Array:
+        """``exp(-|x - y|^2 / (2 width^2))``."""
+        K = self.nearness(A, B)
+        np.minimum(K, 0, out=K)  # equal rows may come out a rounding error above zero
+        np.exp(K, out=K)
+        return K
