@@ -306,8 +306,7 @@ def test_later_keys_are_ignored_and_missing_ones_null(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("late", "found"),
-    [("2.5", 2.5), ('"x"', "x"), ("true", "true"), ("[1]", "[1]"), ("9999999999999999999", 9999999999999999999)],
+    ("late", "found"), [("2.5", 2.5), ('"x"', "x"), ("true", "true"), ("[1]", "[1]"), (str(10**19 - 1), 10**19 - 1)]
 )
 def test_a_later_block_of_other_types_is_still_given(late, found, tmp_path):
     path = tmp_path / "rows.jsonl"
