@@ -54,6 +54,17 @@ def test_ids_that_no_double_holds_are_noted_and_keep_their_digits(tmp_path, endi
     assert chosen == [first + row for row in result.indices.tolist()]
 
 
+@pytest.mark.parametrize("kind", ["<u8", ">i8"])
+def test_long_integers_of_an_array_are_noted_and_keep_their_digits(tmp_path, kind):
+    rows = np.column_stack([2**60 + np.arange(N), np.arange(N) % 7]).astype(kind)
+    np.save(tmp_path / "rows.npy", rows)
+    np.savez(tmp_path / "rows.npz", x=rows)
+    for name in ("rows.npy", "rows.npz"):
+        result = select(tmp_path / name, 3)
+        assert any("x: some whole numbers are beyond 2^53" in line for line in result.encoding.describe())
+        assert result.table["x"].to_pylist() == rows[result.indices].tolist()
+
+
 def test_what_differs_in_digits_that_are_lost_is_not_said_to_be_the_same(tmp_path):
     result = select(written(tmp_path, ".uint64", ids(2**63)), 3)
     assert "dropped: id, the same to 16 digits in every row" in result.encoding.describe()

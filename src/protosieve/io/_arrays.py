@@ -135,7 +135,9 @@ def _seeks(stream: Any) -> bool:
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The float type that a matrix is given in: float32 for it and for half floats, else float64."""
+    """The type that a matrix is given in: long integers as they are, float32 for it and half floats, else float64."""
+    if dtype.kind in "iu" and dtype.itemsize == 8:
+        return dtype.newbyteorder("=")
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
