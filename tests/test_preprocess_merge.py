@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from protosieve.errors import InputError
 from protosieve.preprocess import Layout, Survey
-from protosieve.preprocess._categories import MAX_DISTINCT
+from protosieve.preprocess._categories import MAX_DISTINCT, MISSING
 
 rows = st.lists(
     st.tuples(
@@ -105,16 +105,29 @@ def test_lists_of_two_lengths_do_not_merge():
 
 
 def test_a_vocabulary_that_merging_makes_too_large_is_dropped_whichever_part_comes_first():
-    words = [[f"{part}{i}" for i in range(MAX_DISTINCT)] for part in "ab"] + [["a1", None], ["a", "b"] * MAX_DISTINCT]
+    words = [[f"{part}{i}" for i in range(MAX_DISTINCT)] for part in "ab"] + [["a1", None]]
+    words += [[*["early", "other", None] * 50, *(f"late {i}" for i in range(2 * MAX_DISTINCT))]]
     tables = [pa.table({"word": part, "x": np.arange(len(part)) % 7.0}) for part in words]
     for order in itertools.permutations(tables):
         surveys = [Survey.of(Layout.of(table.schema)) for table in order]
-        for survey, table in zip(surveys, order, strict=True):
-            survey.update(survey.layout.raw(table, grow=True)[0])
+        early = [_surveyed(survey, table) for survey, table in zip(surveys, order, strict=True)]
         first, *later = surveys
-        for survey, table in zip(later, order[1:], strict=True):
-            raw = survey.layout.raw(table, grow=False)[0]
-            assert first.merge(survey)(raw)[:, 1].tolist() == table["x"].to_pylist()
+        for survey, rows in zip(later, early[1:], strict=True):
+            recoded = first.merge(survey)(rows)
+            assert recoded[:, 1].tolist() == rows[:, 1].tolist()
+            assert ((recoded[:, 0] == MISSING) == (rows[:, 0] == MISSING)).all()
             first._check()
+        assert first.tallies[0][0] == 51
         assert first.settle().names == ["x"]
         assert first.settle().dropped == {"word": "more than 10,000 values: it names rows rather than describing them"}
+
+
+def _surveyed(survey, table):
+    """All of the table, in two blocks; returns the first, as it was read before what came later was known."""
+    first, *rest = (table.slice(0, 140), table.slice(140)) if len(table) > 140 else (table,)
+    early = survey.layout.raw(first, grow=True)[0]
+    survey.update(early)
+    for part in rest:
+        survey.update(survey.layout.raw(part, grow=True)[0])
+    survey._check()
+    return early

@@ -351,6 +351,8 @@ def test_columns_of_more_than_ten_thousand_categories_are_dropped_with_a_note_al
         "dropped: url, my id, more than 10,000 values: it names rows rather than describing them"
     )
     assert encoding.encode(tables[0]).sum() == 10_000
+    assert _state.loads(_state.dumps(survey)).tallies[0].tolist() == [0, survey.rows]
+    assert (layout.raw(tables[0], grow=False)[0][:, 0] == UNKNOWN).all()
     assert sum(len(column.values) for column in layout.items) == 2  # no more memory for what is dropped
 
 

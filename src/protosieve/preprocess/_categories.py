@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typed import require
@@ -32,7 +33,7 @@ class CategoryColumn(Column):
     category, "3".
 
     A column with more than `MAX_DISTINCT` values is ``full``: it names rows. Its vocabulary is then forgotten, every
-    value has the code 0, and no encoding uses it.
+    value is unknown, and no encoding of all rows uses it.
     """
 
     typed: bool = False
@@ -76,12 +77,10 @@ class CategoryColumn(Column):
     def _coded(self, cells: pa.Array, grow: bool) -> Array:
         if cells.null_count == len(cells):
             return np.full(len(cells), MISSING)
-        if self.full:
-            return np.zeros(len(cells))
-        encoded = cells.dictionary_encode()
-        codes = [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
-        if self.full:
-            return np.zeros(len(cells))
+        encoded = None if self.full else cells.dictionary_encode()
+        codes = [] if encoded is None else [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
+        if encoded is None or self.full:
+            return np.where(cells.is_null().to_numpy(zero_copy_only=False), MISSING, UNKNOWN)
         places = encoded.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*codes, MISSING])[places])
 
@@ -94,12 +93,15 @@ class CategoryColumn(Column):
                 self._overflow()
         return code
 
-    def adopt(self, other: "CategoryColumn") -> Array:
-        """Values of another vocabulary join this one; returns the code here of each of its codes. O(its values)."""
+    def adopt(self, other: "CategoryColumn") -> NDArray[np.int64] | None:
+        """Values of another vocabulary join this one; returns the code here of each of its codes. O(its values).
+
+        ``None`` where this is ``full`` then.
+        """
         codes = [self._code(value, grow=True) for value in other.values]
         if other.full:
             self._overflow()
-        return np.zeros(max(len(codes), 1), np.int64) if self.full else np.array(codes, np.int64)
+        return None if self.full else np.array(codes, np.int64)
 
     def _overflow(self) -> None:
         self.full = True

@@ -4,6 +4,7 @@ import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError
-from protosieve.preprocess._categories import MISSING, CategoryColumn
+from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN, CategoryColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import Moments
@@ -68,8 +69,9 @@ class Survey:
             self.moments = Moments.empty(len(_measured(self.layout)))
         places = _measured(self.layout)
         self.moments.update(raw if len(places) == raw.shape[1] else raw[:, places])
-        for i, place in enumerate(_categories(self.layout)):
-            self.tallies[i] = _added(self.tallies[i], raw[:, place].astype(np.int64) - MISSING)
+        for i, (column, place) in enumerate(_categories(self.layout)):
+            codes = raw[:, place].astype(np.int64)
+            self.tallies[i] = _counted(self.tallies[i], codes) if column.full else _added(self.tallies[i], codes)
         self.rows += len(raw)
 
     def merge(self, later: "Survey") -> Callable[[Array], Array]:
@@ -85,9 +87,9 @@ class Survey:
             self.moments = self.moments or Moments.empty(len(_measured(self.layout)))
             self.moments.merge(later.moments)
         for i, code in enumerate(codes):
-            self.tallies[i] = _summed(self.tallies[i], later.tallies[i], np.append(0, code + 1))
+            self.tallies[i] = _summed(self.tallies[i], later.tallies[i], code)
         self.rows += later.rows
-        return partial(_recoded, _categories(self.layout), codes)
+        return partial(_recoded, [place for _, place in _categories(self.layout)], codes)
 
     def settle(self, scale: str = "standard", max_categories: int = 32) -> Encoding:
         """Decide how rows are encoded.
@@ -110,10 +112,11 @@ class Survey:
         return Encoding.of(draft)
 
     def _check_form(self) -> None:
-        categories = [column for column in self.layout.items if isinstance(column, CategoryColumn)]
+        categories = list(_categories(self.layout))
         require(are_counts(self.rows) and len(self.tallies) == len(categories), "the counts of categories")
-        for tally, column in zip(self.tallies, categories, strict=True):
-            require(tally.ndim == 1 and 1 <= len(tally) <= 1 + len(column.values), "the counts of categories")
+        for tally, (column, _) in zip(self.tallies, categories, strict=True):
+            most = MAX_DISTINCT if column.full else len(column.values)  # its rows may be read before they are taken in
+            require(tally.ndim == 1 and 1 <= len(tally) <= 1 + most, "the counts of categories")
             require(are_counts(*tally.tolist()) and tally.sum() == self.rows, "the counts of categories")
         if self.moments is not None:
             require(self.moments.count.shape == _measured(self.layout).shape, "statistics of other columns")
@@ -121,10 +124,9 @@ class Survey:
 
     def _check(self) -> None:
         """What always holds."""
-        assert all(tally.sum() == self.rows for tally in self.tallies)
+        self._check_form()
         if self.moments is not None:
             some = self.moments.count > 0
-            assert (self.moments.count <= self.rows).all()
             assert (self.moments.m2 >= 0).all()
             assert (self.moments.low <= self.moments.high)[some].all()
 
@@ -135,8 +137,8 @@ def _measured(layout: Layout) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(0, np.int64), *places])
 
 
-def _categories(layout: Layout) -> list[int]:
-    return [place for column, place in layout.placed() if isinstance(column, CategoryColumn)]
+def _categories(layout: Layout) -> Iterator[tuple[CategoryColumn, int]]:
+    return ((column, place) for column, place in layout.placed() if isinstance(column, CategoryColumn))
 
 
 def _pairs(layout: Layout, later: Layout) -> Iterator[tuple[CategoryColumn, CategoryColumn]]:
@@ -145,24 +147,37 @@ def _pairs(layout: Layout, later: Layout) -> Iterator[tuple[CategoryColumn, Cate
             yield mine, theirs
 
 
-def _summed(tally: NDArray[np.int64], later: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
-    """Both, once the later one's counts are put to their ``places`` here."""
+Codes: TypeAlias = NDArray[np.int64]
+
+
+def _summed(tally: Codes, later: Codes, codes: Codes | None) -> Codes:
+    """Both, once the later one's counts are put where the ``codes`` are that its codes have here, which all differ."""
+    if codes is None:
+        return np.array([tally[0] + later[0], tally[1:].sum() + later[1:].sum()])
+    places = np.append(0, codes + 1)
     total = np.zeros(max(len(tally), 1 + int(places.max())), np.int64)
     total[: len(tally)] = tally
-    np.add.at(total, places[: len(later)], later)  # a value that no row has yet has no count
+    total[places[: len(later)]] += later  # a value that no row has yet has no count
     return total
 
 
-def _recoded(places: Sequence[int], codes: Sequence[Array], raw: Array) -> Array:
+def _recoded(places: Sequence[int], codes: Sequence[Codes | None], raw: Array) -> Array:
     """Raw rows with each code of a category column replaced by ``codes`` of it; nulls stay."""
     found = raw.copy()
     for place, new in zip(places, codes, strict=True) if len(raw) else ():
         old = raw[:, place].astype(np.int64)
-        found[:, place] = np.append(new, MISSING)[old]  # a null's code, -1, is the last
+        # a null's code, -1, is the last
+        found[:, place] = np.where(old == MISSING, MISSING, UNKNOWN) if new is None else np.append(new, MISSING)[old]
     return found
 
 
-def _added(tally: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    more = np.bincount(codes, minlength=len(tally))
+def _added(tally: Codes, codes: Codes) -> Codes:
+    more = np.bincount(codes - MISSING, minlength=len(tally))
     more[: len(tally)] += tally
     return more
+
+
+def _counted(tally: Codes, codes: Codes) -> Codes:
+    """Of a column that names rows: nulls, and all others."""
+    nulls = int((codes == MISSING).sum())
+    return np.array([tally[0] + nulls, tally[1:].sum() + len(codes) - nulls])
