@@ -632,11 +632,18 @@ def test_what_comes_after_an_unlike_head_of_a_stream_is_told_apart(tmp_path, std
     assert abs(late - 0.2) < 0.03
     assert found.certificate.sample == 8192
     head = found.provenance["unlike_head"]
-    assert head["rows"] == 16_384
-    assert head["chosen_from"] == 8192
-    assert head["differences"] == ["year has another scale", "kind has 2 more categories ('c', 'd')"]
+    assert (head["rows"], head["chosen_from"], head["why_not"]) == (16_384, 8192, None)
+    assert head["differences"] == ["year has another range", "kind is 'c', 'd' in 20,000 later rows"]
+    assert len(found.trace) == 1
     assert found.sample.rows.shape == (8192, 5)
     np.testing.assert_array_equal(found.encoding.encode(found.table), found.rows)
+
+
+def test_many_prototypes_of_a_stream_are_chosen_again_from_more_rows(stdin):
+    stdin(sorted_stream(40_000).to_csv(index=False).encode())
+    found = select("-", 2500, id="id", method="basic")
+    assert found.provenance["unlike_head"]["chosen_from"] == 10_000
+    assert len(found.sample.rows) == 8192
 
 
 def test_an_unlike_head_of_rows_too_large_to_keep_is_told(stdin, monkeypatch):
@@ -646,13 +653,41 @@ def test_an_unlike_head_of_rows_too_large_to_keep_is_told(stdin, monkeypatch):
     assert found.provenance["unlike_head"]["chosen_from"] is None
     assert found.encoding.names == ["year", "kind=b", "kind=a"]
     (said,) = unlike_head(found.provenance)
-    assert "too large to keep enough of them and choose again: save the rows to a file" in said
+    assert "still chosen by what the first rows show, because rows are too large to keep enough of them" in said
 
 
-def test_a_head_like_the_rest_settles_a_stream(stdin):
+def test_a_few_late_rows_of_another_category_are_told(stdin):
     table = sorted_stream(40_000).sample(frac=1, random_state=0)
+    table.iloc[39_000:39_003, 2] = "z"
     stdin(table.to_csv(index=False).encode())
-    assert select("-", 10, id="id").provenance["unlike_head"] is None
+    found = select("-", 10, id="id").provenance
+    assert found["unlike_head"]["differences"] == ["kind is 'z' in 3 later rows"]
+    assert "chosen by what the first rows show, because they are few;" in unlike_head(found)[0]
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_head_like_the_rest_settles_a_stream(stdin, scale, seed):
+    """Shuffled, with more categories than columns for them, rare ones among them, a heavy tail and nulls."""
+    rng, n = np.random.default_rng(seed), 40_000
+    table = sorted_stream(n).sample(frac=1, random_state=seed)
+    table["town"] = rng.integers(300, size=n).astype(str)
+    table["colour"] = rng.choice(["red", "blue", "grey"], p=[0.8, 0.199, 0.001], size=n)
+    table["sales"] = rng.pareto(1.1, size=n)
+    table["height"] = np.where(rng.random(n) < 0.001, np.nan, rng.normal(size=n))
+    stdin(table.to_csv(index=False).encode())
+    assert select("-", 10, id="id", categorical="town", scale=scale).provenance["unlike_head"] is None
+
+
+def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
+    names = [f"name {i % 50}" if i < 20_000 else f"name {i}" for i in range(40_000)]
+    table = pd.DataFrame({"name": names, "x": np.arange(40_000) % 17})
+    for part in range(2):
+        table.iloc[part::2].to_csv(tmp_path / f"{part}.csv", index=False)
+    for options in ({}, {"partition_rows": 10_000}):
+        found = select(tmp_path, 5, **options)
+        assert found.encoding.names == ["x"]
+        assert "name" in found.encoding.dropped
 
 
 def test_standard_input_can_match_a_stored_target(tmp_path, stdin):

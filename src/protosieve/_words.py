@@ -95,8 +95,8 @@ def unlike_head(run: Mapping[str, Any]) -> list[str]:
     said = f"The first {counted(found['rows'], 'row')} are unlike the rest: {'; '.join(found['differences'])}."
     if found["chosen_from"] is None:
         return [
-            f"{said} The prototypes are chosen as if they were not, for rows are too large to keep enough of them and "
-            "choose again: save the rows to a file and select from that."
+            f"{said} The prototypes were still chosen by what the first rows show, because {found['why_not']}; "
+            "to have all rows count alike, save them to a file and select from that."
         ]
     sample = f"a uniform sample of {found['chosen_from']:,} of all {run['rows']:,}"
     return [f"{said} So the prototypes were chosen again, from {sample}."]

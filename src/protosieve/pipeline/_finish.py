@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes
+from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes, Trace
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.kernels._stored import as_plain
@@ -71,6 +71,8 @@ def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
             sample=_shown(run),
             folders=(".", *folders_of(file["name"] for file in run.files)),
         )
+        if run.unlike is not None and run.unlike.chosen_from is not None:  # along the stream it was another choice
+            result = replace(result, trace=Trace(np.array([n_seen]), np.array([result.objective])))
         random = _random_residual(run, judge, result.certificate)
         return replace(result, provenance=_provenance(run, result, _renamed(theirs.column_names), random))
 

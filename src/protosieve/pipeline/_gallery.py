@@ -35,8 +35,9 @@ class Shown(NamedTuple):
 class Gallery:
     """Rows with the smallest hashes of their numbers, as numbers and with the users' own columns.
 
-    At most 8,192 rows. While those would weigh more than 32 MiB, by the average of all rows so far, it is half as many,
-    but never fewer than 64. Memory is at most about twice that: rows that have given way are forgotten now and then.
+    By default at most 8,192 rows. While those would weigh more than 32 MiB, by the average of all rows so far, it is
+    half as many, but never fewer than 64. Memory is at most about twice that: rows that have given way are forgotten
+    now and then.
 
     In a state file the columns are an Arrow stream, kept as bytes.
     """
@@ -56,9 +57,9 @@ class Gallery:
         self._forget_packed()
 
     @classmethod
-    def empty(cls, seed: int, limit: int = 2**64 - 1) -> "Gallery":
-        """Of no rows yet; hashes above ``limit`` will not be needed."""
-        return cls(Bottom(seed, MOST, limit=limit))
+    def empty(cls, seed: int, limit: int = 2**64 - 1, most: int = MOST) -> "Gallery":
+        """Of no rows yet, with room for ``most``; hashes above ``limit`` will not be needed."""
+        return cls(Bottom(seed, most, limit=limit))
 
     @classmethod
     def of(cls, seed: int, shown: Shown, seen: int) -> "Gallery":
@@ -109,9 +110,11 @@ class Gallery:
         return Shown(numbers[order], rows, table)
 
     def light(self) -> "Shown":
-        """The sample, halved where rows happened to be heavier than the average; the gallery stays as it is."""
+        """At most 8,192 of them, halved where rows are heavier than the average; the gallery stays as it is."""
         twin = copy.copy(self)
-        twin.bottom, found = copy.copy(self.bottom), self.shown()
+        twin.bottom = copy.copy(self.bottom)
+        twin.bottom.lower(min(MOST, twin.bottom.most))
+        found = twin.shown()
         while found.rows.nbytes + found.table.nbytes > _BYTES and len(found.numbers) >= 2 * _FEWEST:
             twin.bottom.lower(len(found.numbers) // 2)
             found = twin.shown()

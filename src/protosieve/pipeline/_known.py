@@ -20,6 +20,7 @@ def check_known(known: Mapping[str, Any]) -> None:
     _check(known, _RUN, "")
     _check(known["parameters"], _PARAMETERS, "parameters.")
     _check(known["rows_left_out"], _LEFT_OUT, "rows_left_out.")
+    _check(known.get("unlike_head") or {}, _UNLIKE_HEAD if known.get("unlike_head") else {}, "unlike_head.")
 
 
 def _check(known: Mapping[str, Any], tests: Mapping[str, Test], of: str) -> None:
@@ -95,5 +96,11 @@ _PARAMETERS: dict[str, Test] = {
     "format": _maybe(_is_text),
     "bad_rows": _is_text,
     "random_state": _maybe(_is_seed),
+}
+_UNLIKE_HEAD: dict[str, Test] = {
+    "rows": _is_count,
+    "differences": _all(_is_text),
+    "chosen_from": _maybe(_is_count),
+    "why_not": _maybe(_is_text),
 }
 _LEFT_OUT: dict[str, Test] = {"count": _is_count, "first": _all(_is_text)}

@@ -18,10 +18,11 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
 from protosieve.means import CompressedMean, Reservoir
 from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position
-from protosieve.pipeline._gallery import Gallery
+from protosieve.pipeline._gallery import MOST, Gallery
 from protosieve.pipeline._options import METHODS, Options
 from protosieve.pipeline._tables import Records
 from protosieve.preprocess import Encoding, Layout, Survey
+from protosieve.preprocess._differences import FirstRows
 from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
@@ -29,6 +30,7 @@ from protosieve.selectors._stream import Saved, Standing
 __all__ = ["Phase", "Run", "Surveying", "Weighing", "check_count", "check_files", "check_some", "phases_of"]
 
 _HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
+_PER_PROTOTYPE = 4  # rows of a stream that are kept to be chosen from again, where memory has room
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
 
 
@@ -53,7 +55,8 @@ class UnlikeHead:
 
     rows: int
     differences: list[str]
-    chosen_from: int | None  # rows of the sample that was chosen from instead; None where it was too small
+    chosen_from: int | None  # rows of the sample that was chosen from again,
+    why_not: str | None  # or why it was not
 
 
 @storable
@@ -84,7 +87,7 @@ class Run:
     random: Reservoir | None = None  # as many random rows as there may be prototypes, to compare with
     weighing: Weighing | None = None
     gallery: Gallery | None = None  # rows of the target, or of the input where there is none, to look at
-    head_rows: int = 0  # of a stream: those that settled the encoding
+    head: FirstRows | None = None  # of a stream: the rows that settled the encoding
     unlike: UnlikeHead | None = None
 
     def __post_init__(self) -> None:
@@ -197,7 +200,8 @@ class Run:
         self.selector.partial_fit(rows, target=target)
         if self.random is None:
             self.random = Reservoir.empty(self.selector.n_prototypes, rows, self.rng(2))
-            self.gallery = self.gallery if self.options.target else Gallery.empty(self.seed)
+            most = _PER_PROTOTYPE * self.selector.n_prototypes if self.follows_stream else 0
+            self.gallery = self.gallery if self.options.target else Gallery.empty(self.seed, most=max(MOST, most))
         if self.gallery is not None and not self.options.target:
             self.gallery.take(block.numbers, block.rows, block.tables)
         first = self.random.seen
@@ -349,7 +353,7 @@ class _Streaming(Phase):
 
     def _settle(self, run: Run) -> None:
         run.settle()
-        run.head_rows = run.n_rows
+        run.head = FirstRows.of(run.survey, np.concatenate([block.rows for block in self._head]), run.rng(5))
         blocks, self._head = self._head, []
         encoded = [run.encoded.transform(block.rows) for block in blocks]
         kernel = run.options.kernel.resolve(np.concatenate(encoded), run.rng(3))

@@ -1,15 +1,27 @@
-"""How two encodings of the same columns differ: one by the first rows of a stream, one by all of them."""
+"""How the first rows of a stream, which settled its encoding, differ from all of them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typing import Array
+from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._steps import OneHot, Scaled
+from protosieve.preprocess._survey import Survey
 from protosieve.preprocess._words import listing
 
-__all__ = ["differences", "ratio_differs"]
+__all__ = ["Difference", "FirstRows", "ratio_differs"]
 
 _SCALES = 1.25  # times another's: a column, or a kernel, then sees other distances
 _SHIFT = 0.25  # of a column's spread
+_APART = 0.1  # of two distribution functions: means and spreads of heavy tails differ by chance
+_SHARE = 0.01  # of all rows, in categories that the first rows do not tell apart
+_ERRORS = 4  # standard errors of a share
+_KEPT = 2048  # of the first rows
 
 
 def ratio_differs(before: float, after: float) -> bool:
@@ -17,53 +29,99 @@ def ratio_differs(before: float, after: float) -> bool:
     return not 1 / _SCALES <= after / before <= _SCALES
 
 
-def differences(head: Encoding, whole: Encoding) -> list[str]:
-    """Where ``head`` is not what ``whole`` is, in a few words for each column; none where they are much the same.
+@dataclass(frozen=True)
+class Difference:
+    """One column, in a few words; ``matters`` where rows should be chosen again for it."""
 
-    >>> import pyarrow as pa
-    >>> from protosieve.preprocess import Layout, Survey
-    >>> survey = Survey.of(Layout.of(pa.schema({"year": pa.int64(), "kind": pa.string()})))
-    >>> found = []
-    >>> for year, kinds in ((1900, "ab"), (2000, "cd")):
-    ...     table = pa.table({"year": [year, year + 1] * 4, "kind": list(kinds) * 4})
-    ...     survey.update(survey.layout.raw(table, grow=True)[0])
-    ...     found.append(survey.settle())
-    >>> differences(*found)
-    ['year has another scale', "kind has 2 more categories ('c', 'd')"]
-    """
-    return [*_numbers(head, whole), *_categories(head, whole), *_dropped(head, whole)]
+    words: str
+    matters: bool = True
 
 
-def _numbers(head: Encoding, whole: Encoding) -> Iterator[str]:
-    before = dict(_scales(head))
-    for name, (shift, factor) in _scales(whole):
-        if name not in before:
-            yield f"{name} was constant"
-        elif ratio_differs(before[name][1], factor) or abs(before[name][0] - shift) * factor > _SHIFT:
-            yield f"{name} has another scale"
+@storable
+@dataclass(frozen=True, eq=False)
+class FirstRows:
+    """What the first rows said: how many there were, how often each category occurred, and some of them."""
+
+    n_rows: int
+    tallies: list[NDArray[np.int64]]
+    rows: Array  # raw
+
+    @classmethod
+    def of(cls, survey: Survey, rows: Array, rng: np.random.Generator) -> "FirstRows":
+        """Of a survey of these rows."""
+        drawn = rng.permutation(len(rows))[:_KEPT]
+        return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
+
+    def differences(self, head: Encoding, survey: Survey, whole: Encoding, sample: Array) -> list[Difference]:
+        """Where ``head``, the encoding by these rows, would not do for all: columns whose scale is another, with
+        values that are, and categories that the first rows do not have, or hardly ever.
+
+        ``survey`` and ``whole`` are of all rows, ``sample`` some of these, raw. O((sample + head) columns) and a sort.
+        """
+        return [
+            *self._numbers(head, whole, sample),
+            *self._categories(head, survey, whole),
+            *_dropped(head, whole),
+        ]
+
+    def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[Difference]:
+        before = {name: (shift, factor) for name, shift, factor, _ in _scales(head)}
+        for name, shift, factor, place in _scales(whole):
+            if name not in before:
+                yield Difference(f"{name} has one value in the first rows")
+                continue
+            moved = abs(before[name][0] - shift) * factor > _SHIFT
+            if (ratio_differs(before[name][1], factor) or moved) and _apart(self.rows[:, place], sample[:, place]):
+                yield Difference(f"{name} has another range")
+
+    def _categories(self, head: Encoding, survey: Survey, whole: Encoding) -> Iterator[Difference]:
+        known = {step.name: step for step in head.steps if isinstance(step, OneHot)}
+        shown = {step.name: step for step in whole.steps if isinstance(step, OneHot)}
+        columns = [column for column in survey.layout.items if isinstance(column, CategoryColumn)]
+        for column, first, tally in zip(columns, self.tallies, survey.tallies, strict=True):
+            step, old = shown.get(column.name), known.get(column.name)
+            if step is None:
+                continue  # of no use by all rows
+            merged = [column.codes[value] for value in step.categories if old is None or value not in old.categories]
+            more = np.array([code + 1 for code in merged] + [0] * (step.missing and not (old and old.missing)), int)
+            if not len(more):
+                continue
+            now, then = tally[more] / survey.rows, _padded(first, len(tally))[more] / self.n_rows
+            grown = float(np.maximum(now - then - _ERRORS * np.sqrt(now / self.n_rows), 0).sum())
+            new = more[_padded(first, len(tally))[more] == 0]
+            if len(new):
+                rows = f"{int(tally[new].sum()):,} later rows"
+                yield Difference(f"{column.name} is {_named(column, new)} in {rows}", grown >= _SHARE)
+            elif grown >= _SHARE:
+                yield Difference(f"{column.name} is far more often {_named(column, more)}")
 
 
-def _scales(encoding: Encoding) -> Iterator[tuple[str, tuple[float, float]]]:
+def _scales(encoding: Encoding) -> Iterator[tuple[str, float, float, int]]:
     for step in encoding.steps:
         if isinstance(step, Scaled):
-            yield from zip(step.names, zip(step.shift.tolist(), step.factor.tolist(), strict=True), strict=True)
+            yield from zip(step.names, step.shift.tolist(), step.factor.tolist(), step.sources, strict=True)
 
 
-def _categories(head: Encoding, whole: Encoding) -> Iterator[str]:
-    before = {step.name: step for step in head.steps if isinstance(step, OneHot)}
-    for step in whole.steps:
-        if not isinstance(step, OneHot):
-            continue
-        known = before.get(step.name)
-        new = [value for value in step.categories if known is None or value not in known.categories]
-        if new:
-            more = "1 more category" if len(new) == 1 else f"{len(new):,} more categories"
-            yield f"{step.name} has {more} ({listing([repr(value) for value in new])})"
-        elif known is not None and step.missing > known.missing:
-            yield f"{step.name} has nulls"
+def _apart(first: Array, all_rows: Array) -> bool:
+    """Whether two samples differ by more than chance would have it: the distance of Kolmogorov and Smirnov."""
+    ours, theirs = (np.sort(values[~np.isnan(values)]) for values in (first, all_rows))
+    if not len(ours) or not len(theirs):
+        return len(ours) != len(theirs)
+    at = np.concatenate([ours, theirs])
+    gap = np.searchsorted(ours, at, "right") / len(ours) - np.searchsorted(theirs, at, "right") / len(theirs)
+    return bool(np.abs(gap).max() > _APART + np.sqrt(1 / len(ours) + 1 / len(theirs)))
 
 
-def _dropped(head: Encoding, whole: Encoding) -> Iterator[str]:
+def _named(column: CategoryColumn, codes: NDArray[np.int64]) -> str:
+    """Values by their place in a tally."""
+    return listing(["null" if code == 0 else repr(column.values[code - 1]) for code in codes.tolist()])
+
+
+def _padded(tally: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    return np.pad(tally, (0, max(0, length - len(tally))))
+
+
+def _dropped(head: Encoding, whole: Encoding) -> Iterator[Difference]:
     for name, why in whole.dropped.items():
         if name not in head.dropped:
-            yield f"{name} is of no use: {why}"
+            yield Difference(f"{name} is dropped ({why})")
