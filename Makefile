@@ -73,9 +73,9 @@ paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed one
 screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, into docs/images
 	$(RUN) tools/screenshots.py
 
-soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files: an hour or so
-	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 $(RUN) -m pytest -n auto \
-	    tests/test_checkpoint.py tests/test_fuzz.py tests/test_io_fuzz.py tests/test_forged_states.py
+soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files, 1,200 failures in the middle: two hours or so
+	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 $(RUN) -m pytest -n auto -o timeout=0 \
+	    tests/test_checkpoint.py tests/test_fuzz.py tests/test_io_fuzz.py tests/test_forged_states.py tests/test_exits.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

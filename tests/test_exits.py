@@ -4,11 +4,15 @@ import gzip
 import os
 import subprocess
 import sys
+import threading
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+
+from protosieve.io import BadRows, find_sources
+from protosieve.io._places import _Counted
 
 RUNS = int(os.environ.get("PROTOSIEVE_EXITS", "2"))  # of each format, every other one on one processor
 ROWS, BAD = 60_000, 20_000
@@ -45,6 +49,23 @@ def test_a_caught_error_leaves_nothing_that_could_hang_the_interpreter(broken):
     for run in range(RUNS):
         found = _run([sys.executable, "-c", code, str(broken / "rows.csv")], alone=bool(run % 2))
         assert (found.returncode, found.stdout) == (0, "caught\n"), found.stderr
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".parquet"])
+def test_a_file_is_read_by_nobody_but_the_thread_that_asks(broken, ending, monkeypatch):
+    """So that no thread is at it when the one that asked has ended."""
+    threads = set()
+    readinto = _Counted.readinto
+
+    def read(self, buffer):
+        threads.add(threading.get_ident())
+        return readinto(self, buffer)
+
+    monkeypatch.setattr(_Counted, "readinto", read)
+    (source,) = find_sources(broken / f"rows{ending}")
+    for _ in source.pieces(["x"], 0, BadRows(skip=True)):
+        break
+    assert threads == {threading.get_ident()}
 
 
 def _select(folder, name, alone):

@@ -188,6 +188,13 @@ def test_column_names_may_be_numbers_beside_others(written):
     assert read(written("rows.csv", b"name,2023,2024\nx,1,2\n"))[1] == [{"name": "x", "2023": "1", "2024": "2"}]
 
 
+def test_a_mark_like_that_of_a_files_beginning_is_text_elsewhere(written, monkeypatch):
+    monkeypatch.setattr("protosieve.io._records._BLOCK", 8)
+    rows = ["\ufeffx", "y", "\ufeff", "\ufeffz\ufeff"]
+    found = read(written("rows.csv", ("a,b\n" + "".join(f"{row},{i}\n" for i, row in enumerate(rows))).encode()))[1]
+    assert [row["a"] for row in found] == rows
+
+
 def test_a_quote_that_swallows_a_large_file_is_noticed(written):
     path = written("rows.csv", b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 5_000_000)
     with pytest.raises(InputError, match=r"a row is longer than 16 MB; perhaps a quote is never closed"):

@@ -147,3 +147,18 @@ def test_fit_warns_of_whole_numbers_that_are_rounded(give):
 @pytest.mark.parametrize("rows", [[[1, LIMIT], [2, 0]], [[1.5, 1e30], [2.0, 0.0]]])
 def test_fit_does_not_warn_of_those_that_are_not(rows):
     ProtoSwap(1, kernel=Gaussian(1.0)).fit(np.array(rows))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda ids: pa.table({"id": ids, "x": X}),
+        lambda ids: [[i, x] for i, x in zip(ids, X, strict=True)],
+        lambda ids: np.array([[i, x] for i, x in zip(ids, X, strict=True)], object),
+        lambda ids: pd.DataFrame({"id": ids, "x": X}),
+    ],
+    ids=["arrow", "lists", "objects", "frame"],
+)
+def test_a_selector_warns_whatever_the_ids_come_in(table):
+    with pytest.warns(ProtosieveWarning, match=r"holds whole numbers beyond 2\*\*53, which are rounded to 16 digits"):
+        ProtoSwap(3, kernel=Gaussian(1.0)).fit(table(ids(2**60 - 1)))

@@ -38,7 +38,7 @@ _MANIFEST = "manifest.json"
 _REGISTRY: dict[str, type] = {}
 _SCALARS = (bool, int, float, str, type(None))
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_MISFITS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+_MISFITS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 T = TypeVar("T", bound=type)
 
@@ -94,7 +94,8 @@ def relied_on(path: str | os.PathLike[str], is_used: Callable[[], bool]) -> Iter
         if not is_used():
             raise
         raise StateFileError(
-            f"{path}: what it holds does not fit this run ({type(error).__name__}: {error}); delete it to start anew"
+            f"{path}: what it holds does not fit this run ({type(error).__name__}: {error}); if the input files "
+            "are the same, please report this, and delete it to start anew"
         ) from error
 
 

@@ -189,8 +189,8 @@ def _tell_escaped(table: pa.Table, names: list[str], columns: list[list[object]]
     if found:
         warnings.warn(
             f"{len(found):,} cell{'s' * (len(found) > 1)} of text would be run as a formula by a spreadsheet, such as "
-            f"{found[0][:40]!r}: written with ' before it, which other programs must take off; .parquet, .jsonl and "
-            "other formats keep the text as it is",
+            f"{found[0][:40]!r}: written with ' before it, which a program that reads the file must remove; .parquet, "
+            ".jsonl and other formats keep the text as it is",
             ProtosieveWarning,
             stacklevel=2,
         )

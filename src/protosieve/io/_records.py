@@ -20,6 +20,8 @@ LONGEST_ROW = 1 << 24  # bytes; what goes on beyond is a quote that nobody close
 _BLOCK = 1 << 20  # bytes parsed at once, about
 _FIRST_MARK = 0xF0000  # for private use; nobody writes these
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
+_LINE = b"\n"
+_BOM = b"\xef\xbb\xbf"
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -76,15 +78,18 @@ class Records:
 
     def _blocks(self) -> Iterator[bytes]:
         """Whole rows, a block of them or a few."""
-        left = b""
+        left, wanted = b"", 0
         while data := self._read(_BLOCK):
             left += self._text.valid(data)
             if len(data) == _BLOCK and len(left) < PIECE_BYTES and left.count(b"\n") < FEW_ROWS:
                 continue  # a column takes as long for a few cells as for hundreds
+            if len(left) < min(wanted, LONGEST_ROW):
+                continue
             end = self._end_of_rows(left)
             if end:
                 yield left[:end]
                 left = left[end:]
+            wanted = 0 if end else 2 * len(left)  # else a long row that comes slowly would be looked at again and again
             if len(left) >= LONGEST_ROW:
                 raise ValueError(f"a row is longer than {LONGEST_ROW >> 20} MB; perhaps a quote is never closed")
         left += self._text.valid(b"")
@@ -92,7 +97,7 @@ class Records:
         if left and end:
             yield left[:end]
         if end < len(left):
-            self.bad[self._next] = _OPEN
+            self.bad[self._next] = f"{_OPEN}, {left.count(_LINE, end) + 1:,} lines"
 
     def _end_of_rows(self, text: bytes) -> int:
         """Where the last whole row of ``text`` ends, which begins with a row."""
@@ -103,7 +108,9 @@ class Records:
 
     def _parse(self, text: bytes) -> tuple[NDArray[np.int64], pa.Table]:
         try:
-            table = pa.csv.read_csv(pa.BufferReader(text), **self._options)
+            # pyarrow takes what begins a block for a byte order mark, wherever in the file it is
+            begin = b"\n" if text.startswith(_BOM) else b""
+            table = pa.csv.read_csv(pa.BufferReader(begin + text), **self._options)
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):  # as pyarrow calls blank lines alone
                 raise

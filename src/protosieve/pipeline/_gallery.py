@@ -51,8 +51,8 @@ class Gallery:
     def __post_init__(self) -> None:
         self._parts: list[Shown] = []
         if self.packed is not None:
-            require(self.rows is not None, "rows to look at, and none of them as numbers")
-            assert self.rows is not None
+            if self.rows is None:
+                raise ValueError("rows to look at, and none of them as numbers")
             self._parts = [Shown(self.numbers, self.rows, unpacked(self.packed))]
         self._forget_packed()
 

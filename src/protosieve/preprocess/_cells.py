@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from protosieve._rounded import EXACT, are_rounded
 from protosieve._typing import Array, Float64
 
 __all__ = [
@@ -25,7 +26,6 @@ Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nu
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
-_EXACT = 2.0**53  # up to it every whole number is a float64
 _WHOLE = re.compile(r"-?[0-9]+")
 _SHOWN = 40  # characters of a cell that an error repeats
 
@@ -86,13 +86,11 @@ def is_rounded(cells: pa.Array, found: Array) -> bool:
 
     Fractions are rounded as ever; that is what floats are for.
     """
-    if found.dtype.kind in "iu" and found.itemsize == 8:
-        floats = found.astype(np.float64)
-        beyond = floats >= float(np.iinfo(found.dtype).max)  # rounded up, to what the type does not have
-        return bool((beyond | (floats.astype(found.dtype) != found)).any())
+    if are_rounded(found):
+        return True
     if not (pa.types.is_decimal(cells.type) or is_text(cells.type)):
         return False
-    large = np.flatnonzero((np.abs(found[:, 0]) >= _EXACT) & np.isfinite(found[:, 0]))
+    large = np.flatnonzero((np.abs(found[:, 0]) >= EXACT) & np.isfinite(found[:, 0]))
     return any(_is_another(cells[row].as_py(), float(found[row, 0])) for row in large.tolist())
 
 

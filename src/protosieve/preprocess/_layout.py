@@ -169,7 +169,7 @@ class Layout:
     def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
         read, nulls = column.read(cells, problems, grow)
         if grow and column.kind in _NUMBERS and column.name not in self.rounded and is_rounded(cells, read):
-            self.rounded[column.name] = True
+            self.rounded = {**self.rounded, column.name: True}  # a run may be stored while another thread reads
         values = read.astype(self.dtype, copy=False)
         if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
             faults = ~np.isfinite(values)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from protosieve._rounded import EXACT, are_rounded, is_rounded
 from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.means import Mean
@@ -17,7 +18,6 @@ __all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
 
 NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
-_EXACT = 2.0**53  # up to it every whole number is a float64
 _SLICE = 1 << 16  # rows tested for finiteness at once: the test's memory does not follow the chunk's size
 
 
@@ -182,28 +182,28 @@ def _column(X: Any, column: int) -> str:
 
 def _note_rounded(X: Any, rows: Array, name: str) -> None:
     """Warn of whole numbers that float64 does not hold: ids, which would come to be equal."""
-    for column, cells in _integers(X, rows):
-        kept = rows[:, column].astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            if ((kept >= float(np.iinfo(cells.dtype).max)) | (kept.astype(cells.dtype) != cells)).any():
-                warnings.warn(
-                    f"{name}: {_column(X, column)} holds whole numbers beyond 2**53, which are rounded to 16 digits; "
-                    "leave the column out if they name rows, else subtract what they have in common",
-                    ProtosieveWarning,
-                    stacklevel=2,
-                )
-
-
-def _integers(X: Any, rows: Array) -> Iterator[tuple[int, Array]]:
-    """Columns of integers, of which some are that large."""
     if getattr(getattr(X, "dtype", None), "kind", "i") not in "iuO":
         return
-    large = (rows.max(axis=0, initial=0) >= _EXACT) | (rows.min(axis=0, initial=0) <= -_EXACT)
+    large = (rows.max(axis=0, initial=0) >= EXACT) | (rows.min(axis=0, initial=0) <= -EXACT)
     for column in np.flatnonzero(large).tolist():
-        cells = np.asarray(X.iloc[:, column] if hasattr(X, "iloc") else X)
-        cells = cells[:, column] if cells.ndim == 2 else cells
-        if cells.dtype.kind in "iu" and cells.itemsize == 8:
-            yield column, cells
+        cells = _cells(X, column)
+        if are_rounded(cells) or (cells.dtype.kind == "O" and any(map(is_rounded, cells))):
+            warnings.warn(
+                f"{name}: {_column(X, column)} holds whole numbers beyond 2**53, which are rounded to 16 digits; "
+                "leave the column out if they name rows, else subtract what they have in common",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
+
+
+def _cells(X: Any, column: int) -> Array:
+    """A column as it was given: of a table with columns of several types, or of lists of Python's own numbers."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.iloc[:, column])
+    names = _columns(X)
+    if names is not None:
+        return np.asarray(X[names[column]])
+    return np.array([row[column] for row in X], object) if isinstance(X, list | tuple) else np.asarray(X)[:, column]
 
 
 def _check_finite(rows: Array, name: str, first: int, X: Any) -> None:
