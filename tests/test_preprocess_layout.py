@@ -178,5 +178,7 @@ def test_no_usable_column_is_one_error_with_every_reason():
 
 
 def test_a_table_without_columns_has_none():
+    with pytest.raises(InputError, match=r"^there is no value to compare rows by in 'a', 'b'; give rows"):
+        Layout.of(pa.schema({"a": pa.null(), "b": pa.null()}))
     with pytest.raises(InputError, match="no column can be used as a feature: there are none; give numbers"):
         Layout.of(pa.schema([]))

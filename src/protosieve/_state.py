@@ -143,7 +143,7 @@ def _read(source: Callable[[], IO[bytes]], path: str | os.PathLike[str], make: C
     except Exception as error:  # zip, JSON and array damage have many names; the user needs one
         raise StateFileError(
             f"{path}: not a protosieve state file, or a damaged one ({type(error).__name__}: {error}). "
-            "Give a file written by .save()."
+            "Give a file that protosieve has written."
         ) from error
 
 

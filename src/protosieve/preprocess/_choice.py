@@ -16,6 +16,7 @@ from protosieve.preprocess._words import listing, meant
 __all__ = ["SHOWN", "choose", "dtype_of"]
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
+_EMPTY = "without any value"
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
 
@@ -83,7 +84,7 @@ def _column(field: pa.Field, words: Words) -> Column | str:
         return NumberColumn(name)
     if is_time(kind):
         return DateColumn(name)
-    return "without any value" if pa.types.is_null(kind) else f"{kind}, neither numbers nor text"
+    return _EMPTY if pa.types.is_null(kind) else f"{kind}, neither numbers nor text"
 
 
 def _list_column(field: pa.Field, kind: pa.DataType, words: Words) -> Column | str:
@@ -132,6 +133,10 @@ def _check_named(named: Collection[str], why: Mapping[str, str]) -> None:
 
 
 def _check_some(chosen: Mapping[str, Column], why: Mapping[str, str]) -> None:
+    if not chosen and why and set(why.values()) == {_EMPTY}:
+        raise InputError(
+            f"there is no value to compare rows by in {listing(list(map(repr, why)))}; give rows that have some"
+        )
     if not chosen:
         reasons = listing([f"{name!r} ({word})" for name, word in why.items()]) or "there are none"
         raise InputError(
