@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import warnings
 import zipfile
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import io_files
 from io_files import TABLE_FORMATS, encoded, read, rows_of, sample
 from protosieve import select
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.io import BadRows, _places, find_sources
 from protosieve.io._records import Records
 
@@ -298,11 +299,26 @@ def test_json_lines_have_the_columns_of_the_head(tmp_path):
     ]
 
 
-def test_later_keys_are_ignored_and_missing_ones_null(tmp_path):
+def test_later_keys_are_left_out_with_a_note_and_missing_ones_null(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n' * 200_000 + '{"new": 2}\n')
-    numbers, rows, _ = read(path, start=199_999)
+    with pytest.warns(
+        ProtosieveWarning, match=r"keys that none of the first rows has are left out: 'new' \(in 1 row\)"
+    ):
+        numbers, rows, _ = read(path, start=199_999)
     assert (numbers, rows) == ([199_999, 200_000], [{"a": 1}, {"a": None}])
+
+
+def test_later_keys_are_told_once_whatever_they_hold_and_however_they_are_parsed(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    late = ['{"a": 1, "new": 2}', '{"a": 2.5, "new": "x", "other": [1]}', '{"new": {"b": 1}}', '{"new": null}']
+    path.write_text('{"a": 1}\n' * 200_000 + "\n".join(late))
+    (source,) = find_sources(path)
+    with pytest.warns(ProtosieveWarning, match=r"'new' \(in 3 rows\), 'other' \(in 1 row\); give"):
+        list(source.pieces(None, 0, BadRows(skip=True)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(source.pieces(None, 0, BadRows(skip=True)))
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,25 @@
 """JSON lines: one object a line."""
 
+import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import final
 
 import numpy as np
 import pyarrow as pa
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.io._base import BadRow, BadRows, Piece
 from protosieve.io._file import FEW_ROWS, PIECE_BYTES, FileSource, reading
 from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._objects import as_read, table_of
-from protosieve.io._places import Opened, first_lines, line_bytes, unpacked
+from protosieve.io._places import Opened, Place, first_lines, line_bytes, unpacked
 
 __all__ = ["JsonLinesSource"]
 
 _BLOCK = 1 << 22
 _LONGEST = 1 << 26  # a line beyond that is no row
+_SHOWN = 8  # keys that are named
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -26,6 +29,10 @@ class JsonLinesSource(FileSource):
 
     Text stays text, also where `schema` says that it spells dates.
     """
+
+    def __init__(self, place: Place):
+        super().__init__(place)
+        self._has_told = False
 
     @property
     def title(self) -> str:
@@ -43,7 +50,7 @@ class JsonLinesSource(FileSource):
                 f"{self.name}: begins with '[': one JSON array is not JSON lines; "
                 "write one object per line, e.g. with jq -c '.[]'"
             )
-        table, problems = table_of(lines, None)
+        table, problems, _ = table_of(lines, None)
         if problems and not table.num_rows:
             number = min(problems)
             raise InputError(f"{self.name}, row {number}: {problems[number]}; JSON lines hold one object per line")
@@ -51,19 +58,36 @@ class JsonLinesSource(FileSource):
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
         known = pa.schema([(field.name, as_read(field.type)) for field in self.schema()])
-        first = 0
+        first, ignored = 0, Counter[str]()
         with unpacked(self.place) as opened:
             for lines in _blocks(opened, _BLOCK):
                 numbers = np.arange(first, first + len(lines))
                 first += len(lines)
                 if first <= start:
                     continue
-                table, problems = table_of(lines, known)
+                table, problems, others = table_of(lines, known)
+                ignored += others
                 self._report({int(numbers[row]): problem for row, problem in problems.items()}, start, bad)
                 numbers = np.delete(numbers, list(problems))
                 late = int((numbers < start).sum())
                 if late < len(numbers):
                     yield Piece(table.select(columns).slice(late), numbers[late:], opened.taken)
+        self._tell(ignored)
+
+    def _tell(self, ignored: Counter[str]) -> None:
+        """Of what the file holds and nobody reads: once, however often it is read."""
+        if ignored and not self._has_told:
+            self._has_told = True
+            named = ", ".join(
+                f"{name!r} (in {rows:,} row{'s' * (rows > 1)})" for name, rows in ignored.most_common(_SHOWN)
+            )
+            more = f" and {len(ignored) - _SHOWN:,} more" if len(ignored) > _SHOWN else ""
+            warnings.warn(
+                f"{self.name}: keys that none of the first rows has are left out: {named}{more}; give one of the first "
+                "rows that key, with null, to have it read",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
 
     def _report(self, problems: dict[int, str], start: int, bad: BadRows) -> None:
         for number, problem in problems.items():

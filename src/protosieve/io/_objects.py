@@ -2,8 +2,9 @@
 
 import json
 import re
+from collections import Counter
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ import pyarrow.json
 
 from protosieve.io._file import not_utf8
 
-__all__ = ["as_read", "table_of"]
+__all__ = ["Objects", "as_read", "table_of"]
 
 # Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
 _NOT_JSON = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf(?:inity)?)\s*[,\]}]")
@@ -20,17 +21,24 @@ _NESTED = 1000  # brackets in a line: Arrow overflows the stack on 100,000 neste
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def table_of(lines: list[bytes], known: pa.Schema | None) -> tuple[pa.Table, dict[int, str]]:
-    """The objects as rows, without those that cannot be read; and what is wrong with these, by position.
+class Objects(NamedTuple):
+    """Rows, what is wrong with those that cannot be read, by position, and keys that are no columns, with a count."""
+
+    table: pa.Table
+    problems: dict[int, str]
+    others: Counter[str]
+
+
+def table_of(lines: list[bytes], known: pa.Schema | None) -> Objects:
+    """The objects as rows.
 
     The columns are those of ``known``, or all keys where it is ``None``. Types are those of ``known`` where the values
     allow it; a column that mixes text and other things is text.
 
-    >>> table_of([b'{"a": 1, "b": "x"}', b'{"a": 2.5}', b'{"a": "three"', b'[4]'], None)[0].to_pydict()
+    >>> table_of([b'{"a": 1, "b": "x"}', b'{"a": 2.5}', b'{"a": "three"', b'[4]'], None).table.to_pydict()
     {'a': [1.0, 2.5], 'b': ['x', None]}
     """
-    found = _quick(lines, known)
-    return (found, {}) if found is not None else _by_hand(lines, known)
+    return _quick(lines, known) or _by_hand(lines, known)
 
 
 def as_read(kind: pa.DataType) -> pa.DataType:
@@ -44,23 +52,23 @@ def as_read(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _quick(lines: list[bytes], known: pa.Schema | None) -> pa.Table | None:
+def _quick(lines: list[bytes], known: pa.Schema | None) -> Objects | None:
     data = b"\n".join(lines)
     if not lines or not _is_plain(lines, data):
         return None
     if known is None:
-        found = _parsed(data, None, "infer")
+        found = _parsed(data, None)
         if found is not None and any(map(_has_long, found.columns)):
             return None
         known = None if found is None else pa.schema([(field.name, as_read(field.type)) for field in found.schema])
     if known is None:
         return None
-    for certain, others in ((known, "ignore"), (_without_numbers(known), "infer")):
-        found = _parsed(data, certain, others)
-        if found is not None and found.num_rows == len(lines):
-            found = _arranged(found, known)
-            if found is not None:
-                return found
+    for certain in (known, _without_numbers(known)):
+        found = _parsed(data, certain)
+        table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
+        if found is not None and table is not None:
+            others = [name for name in found.column_names if name not in known.names]
+            return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
     return None
 
 
@@ -82,12 +90,12 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def _parsed(data: bytes, known: pa.Schema | None, others: str) -> pa.Table | None:
+def _parsed(data: bytes, known: pa.Schema | None) -> pa.Table | None:
     try:
         return pa.json.read_json(
             pa.BufferReader(data),
             read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pa.json.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
+            parse_options=pa.json.ParseOptions(explicit_schema=known, unexpected_field_behavior="infer"),
         )
     except pa.ArrowException:
         return None
@@ -112,7 +120,7 @@ def _arranged(found: pa.Table, known: pa.Schema) -> pa.Table | None:
     return pa.table(columns, names=known.names)
 
 
-def _by_hand(lines: list[bytes], known: pa.Schema | None) -> tuple[pa.Table, dict[int, str]]:
+def _by_hand(lines: list[bytes], known: pa.Schema | None) -> Objects:
     rows, problems = [], {}
     for position, line in enumerate(lines):
         try:
@@ -121,7 +129,10 @@ def _by_hand(lines: list[bytes], known: pa.Schema | None) -> tuple[pa.Table, dic
             problems[position] = str(error)
     names = list(dict.fromkeys(key for row in rows for key in row)) if known is None else known.names
     texts = set() if known is None else {field.name for field in known if pa.types.is_string(field.type)}
-    return pa.table([_column([row.get(name) for row in rows], name in texts) for name in names], names=names), problems
+    table = pa.table([_column([row.get(name) for row in rows], name in texts) for name in names], names=names)
+    there = set(names)
+    others = (key for row in rows for key, value in row.items() if key not in there and value is not None)
+    return Objects(table, problems, Counter(others))
 
 
 class _UnusableError(Exception):
