@@ -34,10 +34,10 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotri
 
 from protosieve._state import storable
-from protosieve._typed import are_counts, are_finite, require
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.weights._joined import Exchange, Held, Joined
-from protosieve.weights._matrices import definite_cholesky, grown
+from protosieve.weights._matrices import check_matrices, definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
 from protosieve.weights._rows import Rows
 from protosieve.weights._screen import Screen
@@ -372,12 +372,7 @@ class ExchangeSet:
         return [int(slot) for slot in gone]
 
     def _check_form(self) -> None:
-        slots = self.w.shape
-        require(len(slots) == 1 and self.mu.shape == slots, "the weights of members")
-        require(self.gram.shape == self.inverse.shape == slots * 2, "the matrices of members")
-        require(are_finite(self.gram, self.inverse, self.mu, self.w, self.scale, self.margin), "what members are like")
-        require(0 < self.noise < 1 and self.margin >= 0 and self.scale >= 0, "the tolerances of a set")
-        require((self.gram == self.gram.T).all() and (self.gram.diagonal() >= 0).all(), "no matrix of similarities")
+        check_matrices(self)
         require(self.size == len(self.slots) <= self.room and are_counts(self.room), "a set is too large")
         require((self.w >= 0).all(), "a weight is negative")
 

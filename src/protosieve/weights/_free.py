@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from protosieve._state import storable
-from protosieve._typed import are_counts, are_finite, require
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.weights._matrices import definite_cholesky, grown
+from protosieve.weights._matrices import check_matrices, definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE
 
 __all__ = ["FreeExchangeSet", "free_weights"]
@@ -170,13 +170,10 @@ class FreeExchangeSet:
         self.scale = max(self.scale, abs(mu))
 
     def _check_form(self) -> None:
-        slots = self.w.shape
-        require(len(slots) == 1 and self.mu.shape == slots, "the weights of members")
-        require(self.gram.shape == self.inverse.shape == slots * 2, "the matrices of members")
-        require(are_finite(self.gram, self.inverse, self.mu, self.w, self.scale, self.margin), "what members are like")
-        require(0 < self.noise < 1 and self.margin >= 0 and self.scale >= 0, "the tolerances of a set")
-        require((self.gram == self.gram.T).all() and (self.gram.diagonal() >= 0).all(), "no matrix of similarities")
-        require(self.taken.shape == slots and self.size <= self.room and are_counts(self.room), "a set is too large")
+        check_matrices(self)
+        require(
+            self.taken.shape == self.w.shape and self.size <= self.room and are_counts(self.room), "a set is too large"
+        )
         require(not self.w[~self.taken].any(), "an empty slot has a weight")
 
     def _check(self) -> None:
