@@ -139,7 +139,15 @@ def test_who_presses_ctrl_c_twice_does_not_wait(folder, whole):
     assert same_when_resumed(folder, "two.run", "two.parquet")
 
 
-def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole):
+@pytest.fixture
+def hang_ups():
+    """Heeded, also where the tests themselves run under nohup, which programs respect."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang_ups):
     terminal = protosieve(*MANY, "-o", "hung.parquet", "--checkpoint", "hung.run", cwd=folder)
     terminal.wait_for("select 2/2")
     os.kill(terminal.process.pid, signal.SIGHUP)
@@ -149,7 +157,7 @@ def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole):
     assert same_when_resumed(folder, "hung.run", "hung.parquet")
 
 
-def test_a_run_whose_terminal_is_closed_is_stored(folder, whole):
+def test_a_run_whose_terminal_is_closed_is_stored(folder, whole, hang_ups):
     """Nobody is left to tell, nor to draw a bar for; the system hangs up on it."""
     ours, theirs = pty.openpty()
     words = [*COMMAND, *MANY, "-o", "gone.parquet", "--checkpoint", "gone.run"]

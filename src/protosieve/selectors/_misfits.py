@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from scipy.sparse import issparse
+
 __all__ = ["ENCODES", "misfit"]
 
 ENCODES = "or write the table to a Parquet file and pass its path to protosieve.select, which encodes text and dates"
@@ -19,7 +21,7 @@ def misfit(X: Any, name: str) -> str | None:
     what = f"{name} is a {type(X).__name__}"
     if isinstance(X, str | bytes | os.PathLike):
         return f"{name} is {X!r:.80}, and selectors take rows of numbers; pass paths of files to protosieve.select"
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):  # a dok_matrix is a dict
         return f"{what}; {_of_mapping(X, name)}"
     if isinstance(X, list | tuple):
         return _of_items(what, X[0], name) if len(X) else None
