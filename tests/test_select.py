@@ -602,6 +602,19 @@ def test_short_standard_input_settles_what_it_has(stdin):
     assert found.certificate.sample is None
 
 
+def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
+    """Weights fit the sample that they are judged by: by the sample alone it looked a hundred times better."""
+    table = pd.DataFrame(numbers(15_000, 6), columns=list("abcdef"))
+    found = select(write(table, tmp_path / "t.parquet"), 60, sample=1000)
+    rows, kernel = found.encoding.encode(table).astype(np.float64), found.kernel
+    mine = found.rows.astype(np.float64)
+    mu = np.mean([kernel(part, mine).mean(axis=0) for part in np.split(rows, 30)], axis=0)
+    norm = np.mean([kernel(rows, part).mean() for part in np.split(rows, 30)])
+    left = 1 - (2 * found.weights @ mu - found.weights @ kernel(mine) @ found.weights) / norm
+    assert found.residual < left / 5
+    assert left / 2 < found.certificate.left_in_all < 2 * left
+
+
 def sorted_stream(n):
     """Kinds a and b, then c and d, and a number that rises."""
     kinds = np.where(np.arange(n) < n // 2, "ab", "cd")

@@ -75,6 +75,16 @@ class Certificate:
         return math.sqrt(max(0.0, 2 * (self.upper_bound - self.value)))
 
     @property
+    def left_in_all(self) -> float:
+        """The residual as all rows would have it, about: that by the sample, and what a sample is off, on average.
+
+        Weights that fit a sample leave less of it than of all rows. With ``e`` the difference of the two means, and
+        what the prototypes leave of the sample in no special direction to it, the squares add: ``E |e|^2 / |mu|^2``.
+        """
+        unseen = 0.0 if self.sampling is None or not self.upper_bound > 0 else self.sampling.powers[0]
+        return self.residual + (unseen / (2 * self.upper_bound) if 0 < unseen < math.inf else 0.0)
+
+    @property
     def standard_error(self) -> float | None:
         """By how much the residual of *these* prototypes differs from one sample to the next; None without a sample.
 

@@ -67,9 +67,9 @@ class Quality:
 
     @property
     def left(self) -> float | None:
-        """The result's residual, as it judged itself by the kernel; None where it did not."""
+        """What the result leaves of all rows, as it judged itself by the kernel; None where it did not."""
         known = self.result.kernel is not None and math.isfinite(self.result.residual)
-        return float(self.result.residual) if known else None
+        return self.result.certificate.left_in_all if known else None
 
     @cached_property
     def own(self) -> float:
@@ -89,7 +89,8 @@ class Quality:
         As the run has it; else by rows of the data in memory, unless it is plain that other rows were to be matched.
         """
         if self.told is not None:
-            return self.told, self.result.residual, ""
+            own = self.result.certificate.left_in_all
+            return self.told + own - self.result.residual, own, ""  # the same sample has judged both
         if not self.material.in_memory or self.judge is None or self.by_sample is None:
             return None
         return self.by_sample, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
