@@ -188,6 +188,12 @@ def test_column_names_may_be_numbers_beside_others(written):
     assert read(written("rows.csv", b"name,2023,2024\nx,1,2\n"))[1] == [{"name": "x", "2023": "1", "2024": "2"}]
 
 
+@pytest.mark.parametrize(("rest", "lost"), [("half", "1 line"), ("half\n3,4\n5,6", "3 lines")])
+def test_what_an_open_quote_swallows_is_counted(written, rest, lost):
+    noted = read(written("rows.csv", f'a,b\n1,2\n5,"{rest}'.encode()), skip=True)[2]
+    assert [(row.number, row.problem.endswith(f"the rest of the file, {lost}")) for row in noted] == [(1, True)]
+
+
 def test_a_mark_like_that_of_a_files_beginning_is_text_elsewhere(written, monkeypatch):
     monkeypatch.setattr("protosieve.io._records._BLOCK", 8)
     rows = ["\ufeffx", "y", "\ufeff", "\ufeffz\ufeff"]

@@ -29,7 +29,7 @@ def open_closed() -> None:
 
 def _opened(flags: int, mode: str) -> TextIO:
     """Of the lowest number that is free."""
-    return cast(TextIO, open(os.open(os.devnull, flags), mode, errors="replace"))  # noqa: PTH123
+    return cast(TextIO, open(os.open(os.devnull, flags), mode, errors="replace"))  # noqa: PTH123  # a path opens no descriptor
 
 
 @contextmanager

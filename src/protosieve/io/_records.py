@@ -97,7 +97,8 @@ class Records:
         if left and end:
             yield left[:end]
         if end < len(left):
-            self.bad[self._next] = f"{_OPEN}, {left.count(_LINE, end) + 1:,} lines"
+            lines = left.count(_LINE, end) + 1
+            self.bad[self._next] = f"{_OPEN}, {lines:,} line{'s' * (lines > 1)}"
 
     def _end_of_rows(self, text: bytes) -> int:
         """Where the last whole row of ``text`` ends, which begins with a row."""

@@ -10,7 +10,7 @@ from typing import Any
 try:
     import resource
 except ImportError:  # Windows has none, and no such limit
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # a module elsewhere
 
 __all__ = ["PATIENCE", "GuardedServer"]
 
