@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 ROWS = 1400  # of each file; with 300 columns a block has 2,048
 
-OPTIONS = {"id": "name", "bad_rows": "skip", "passes": 2, "exact_weights": True, "sample": 1000}
+OPTIONS = {"id": "name", "bad_rows": "skip", "exact_weights": True, "sample": 1000}
 
 
 def run(folder, out, **options):
@@ -100,7 +100,7 @@ def test_stopped_without_a_checkpoint_it_says_what_would_have_helped(folder, tmp
 def command(folder, out, *more):
     return [
         *(sys.executable, "-m", "protosieve", "select", folder, "-m", "10", "--id", "name", "--bad-rows", "skip"),
-        *("--passes", "2", "--exact-weights", "--sample", "1000", "--output", out, "--quiet", *more),
+        *("--exact-weights", "--sample", "1000", "--output", out, "--quiet", *more),
     ]
 
 
@@ -177,7 +177,6 @@ def test_a_run_goes_on_with_the_same_options_only(stored):
     refuses("is of another run: -m was 10 and is 11 now. Give what was given then, or delete", rows, store, m=11)
     refuses("--seed was 0 and is 1 now", rows, store, random_state=1)
     refuses(r"kernel was Gaussian\(width='median'\) and is Gaussian\(width=2.0\) now", rows, store, width=2.0)
-    refuses("passes was 2 and is 3 now", rows, store, passes=3)
 
 
 def test_a_run_goes_on_with_the_same_files_only(stored):

@@ -151,7 +151,6 @@ PROBLEMS = [
     (["flowers.csv", "-m", "0"], r"-m must be a whole number of at least 1, or a share .*; got 0$"),
     (["flowers.csv", "-m", "5", "--sample", "many"], r"--sample must be a whole number of at least 1, got 'many'$"),
     (["flowers.csv", "-m", "5", "--method", "dash"], r"--method must be one of basic, .*, got 'dash'"),
-    (["flowers.csv", "-m", "5", "--passes", "2", "--method", "basic"], r"--passes 2 needs --method swap;"),
     (["flowers.csv", "-m", "5", "--width", "0"], r'--width must be a positive number or "median", got 0\.0'),
     (["flowers.csv", "-m", "5", "-o", "x.xls"], r"x\.xls: its ending names no format"),
     (["flowers.csv", "-m", "5", "-o", "no/x.csv"], r"no/x\.csv: .*folder"),

@@ -40,9 +40,9 @@ from protosieve.io import BadRows, BatchSource, Stretch, find_sources
 from protosieve.kernels import Gaussian
 from protosieve.means import FixedMean
 from protosieve.pipeline import survey
-from protosieve.pipeline._bottom import Bottom
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._options import METHODS, Options, kernel_of
+from protosieve.sampling import Bottom
 from protosieve.weights import NonNegativeQP
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -438,8 +438,6 @@ def test_a_file_that_changes_between_the_passes_is_named(tmp_path):
 
 
 def test_what_cannot_be_done_over_partitions_is_said_first(folder):
-    with pytest.raises(ParameterError, match="passes=2 is for one stream of rows"):
-        begin(options(folder, passes=2))
     once = BatchSource("pipe", pa.schema({"x": pa.int64()}), iter([]))
     with pytest.raises(ParameterError, match="pipe: comes once, and partitions are read twice"):
         job_of(options("x"), [once], [])

@@ -493,8 +493,6 @@ def test_what_one_stream_can_do_and_partitions_cannot_is_said_first(folder, tmp_
             select(folder, 20, executor=Serial(), **more)
     with pytest.raises(ParameterError, match=r"watch shows one stream of rows .* --report FILE\.html"):
         select(folder, 20, work=tmp_path / "w", watch=True)
-    with pytest.raises(ParameterError, match="passes=2 is for one stream of rows"):
-        select(folder, 20, executor=Serial(), passes=2)
     with pytest.raises(ParameterError, match="partitions are read twice, and standard input comes once; store"):
         select("-", 20, executor=Serial())
     with pytest.raises(ParameterError, match="partition_rows must be a whole number of at least 1, got 0"):

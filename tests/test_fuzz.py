@@ -27,7 +27,7 @@ GROUPS = 6
 OPTIONS = [
     [],
     ["--bad-rows", "skip"],
-    ["--bad-rows", "skip", "--exact-weights", "--passes", "2"],
+    ["--bad-rows", "skip", "--exact-weights"],
     ["--scale", "none", "--kernel", "cosine"],
     ["--scale", "minmax", "--kernel", "laplacian", "--method", "stream"],
     ["--embedding", "vector", "--bad-rows", "skip"],

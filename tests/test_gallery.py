@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import oracles
 from protosieve import DataSample, select
 from protosieve.pipeline import Stopped, _gallery
-from protosieve.pipeline._bottom import Bottom, hashes
 from protosieve.pipeline._gallery import Gallery
+from protosieve.sampling import Bottom, hashes
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 

@@ -8,7 +8,7 @@ from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, Strea
 from protosieve.kernels import Gaussian
 from protosieve.means import CompressedMean, ExactMean, FixedMean, Reservoir, ReservoirMean
 from protosieve.means._reservoir import RunningMean
-from protosieve.means._sample import lengthened
+from protosieve.sampling import lengthened
 from protosieve.selectors import _selector
 
 rng = np.random.default_rng(0)

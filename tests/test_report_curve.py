@@ -48,7 +48,7 @@ def test_it_is_that_of_a_literal_greedy_choice(seed, m, width):
 
 
 @pytest.mark.parametrize(
-    "options", [{"sample": 200}, {"passes": 2}, {"method": "stream"}, {"sample": 200, "target": True}]
+    "options", [{"sample": 200}, {"method": "stream"}, {"sample": 200, "target": True}]
 )
 def test_so_it_is_of_runs_over_files(tmp_path, options):
     rows = clouds(1500, 3)

@@ -187,25 +187,6 @@ def test_exact_weights_are_the_best_for_all_rows(tmp_path):
     np.testing.assert_allclose(found.shares, np.bincount(nearest, minlength=len(found)) / len(X))
 
 
-def test_a_second_pass_improves_the_set(tmp_path):
-    X = numbers(4000)
-    np.save(tmp_path / "x.npy", X[np.argsort(X[:, 0])])
-    ticks = []
-    select(tmp_path / "x.npy", 20, width=1.0, passes=2, progress=ticks.append)
-    told = [tick for tick in ticks if tick.rows]
-    assert [tick.label for tick in told] == ["survey", "select", "review"]
-    assert told[2].residual < told[1].residual
-
-
-def test_rows_that_a_second_pass_takes_in_come_with_their_own_columns(tmp_path):
-    X = numbers(40_000)
-    path = write(frame(X[np.argsort(X[:, 0])]), tmp_path / "t.parquet")
-    once, twice = (select(path, 20, width=1.0, sample=1000, passes=passes, **COLUMNS) for passes in (1, 2))
-    assert not set(twice.indices.tolist()) <= set(once.indices.tolist())
-    np.testing.assert_array_equal(twice.encoding.encode(twice.table), twice.rows)
-    assert twice.table["name"].to_pylist() == [f"row {i}" for i in twice.indices]
-
-
 def test_a_file_that_is_read_or_the_checkpoint_is_never_written_over(tmp_path):
     path = write(frame(numbers(100)), tmp_path / "t.csv")
     before = path.read_bytes()
@@ -361,7 +342,7 @@ def old_file(tmp_path):
     return path
 
 
-ALL_PASSES = {"passes": 2, "exact_weights": True}
+ALL_PASSES = {"exact_weights": True}
 LABELS = ["survey", "select", "review", "weigh"]
 CHANGED = r"t\.csv has changed: its modified was .* and is .*: somebody wrote to it while it was read; run again when"
 
@@ -540,13 +521,13 @@ def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
 
 def test_bad_rows_can_be_left_out_and_are_counted_once(tmp_path):
     table, path = spoilt(tmp_path)
-    found = select(path, 10, bad_rows="skip", passes=2, exact_weights=True, **COLUMNS)
+    found = select(path, 10, bad_rows="skip", exact_weights=True, **COLUMNS)
     left_out = found.provenance["rows_left_out"]
     assert left_out["count"] == 2
     assert [line.split(": ")[0] for line in left_out["first"]] == [f"{path}, row 3", f"{path}, row 1499"]
     assert found.provenance["rows"] == 1498
     good = table.drop(index=[3, 1499])
-    same = select(write(good, tmp_path / "good.parquet"), 10, passes=2, exact_weights=True, **COLUMNS)
+    same = select(write(good, tmp_path / "good.parquet"), 10, exact_weights=True, **COLUMNS)
     np.testing.assert_array_equal(found.rows, same.rows)
     np.testing.assert_array_equal(found.indices, good.index[same.indices])  # rows keep their number in the input
 
@@ -716,7 +697,6 @@ def test_standard_input_can_match_a_stored_target(tmp_path, stdin):
 
 def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
     for options, words in (
-        ({"passes": 2}, "passes=2 needs one more pass, and standard input comes once"),
         ({"exact_weights": True}, "exact_weights=True needs one more pass"),
         ({"checkpoint": tmp_path / "c"}, "a checkpoint cannot bring back rows of standard input"),
     ):
@@ -743,7 +723,6 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),
         ({"kernel": Gaussian(1.0), "width": 2.0}, "width=2.0 is for a kernel given by name"),
         ({"width": -1.0}, "width must be a positive number"),
-        ({"passes": 2, "method": "stream"}, 'passes=2 needs method="swap"'),
         ({"sample": 0}, "sample must be a whole number of at least 1"),
         ({"exclude": 3}, "exclude must be a name or a list of names, got 3"),
         ({"resume": True}, "resume needs the checkpoint to go on from"),

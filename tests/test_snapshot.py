@@ -44,7 +44,7 @@ def table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"passes": 2, "exact_weights": True}, {"target": "y.parquet"}, {"method": "stream"}]
+    "options", [{}, {"exact_weights": True}, {"target": "y.parquet"}, {"method": "stream"}]
 )
 def test_a_run_that_is_looked_at_after_every_block_writes_the_same_bytes(table, tmp_path, looked, options):
     given = {name: tmp_path / value if name == "target" else value for name, value in options.items()}

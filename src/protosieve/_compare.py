@@ -19,7 +19,7 @@ from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
-from protosieve.means import FixedMean, Mean, MeanState, Sampled, SettledMean
+from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -270,7 +270,7 @@ class _SharedMean(Mean):
 class _SharedState(SettledMean):
     """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
 
-    is_fixed = False  # seconds are those of one thread
+    in_threads = False  # seconds are those of one thread
 
     def __init__(self, shared: _SharedMean) -> None:
         self._shared = shared
@@ -294,8 +294,14 @@ class _SharedState(SettledMean):
         self._shared.clock.other += time.perf_counter() - start
         return mu
 
-    def sample_size(self) -> int | None:
-        return self._shared.state.sample_size()
+    def at_sample(self, rows: Array) -> Float64 | None:
+        start = time.perf_counter()
+        mu = self._shared.state.at_sample(rows)
+        self._shared.clock.other += time.perf_counter() - start
+        return mu
+
+    def seed(self) -> int | None:
+        return self._shared.state.seed()
 
     def sampled(self) -> Sampled | None:
         return self._shared.state.sampled()
@@ -317,6 +323,7 @@ class _Arena:
     shared: _SharedMean
     objective: KernelMean
     bound: float
+    judge: Judge | None  # where the mean rests on a sample
     mean_seconds: float
     random_state: Any
 
@@ -335,29 +342,36 @@ class _Arena:
         rng = generator(random_state)
         learnt = wish.resolve(match, rng)
         if mean is None:
-            mean = default_mean(match)
+            mean = default_mean(match, m)
         start = time.perf_counter()
         state = mean.begin(learnt, match, rows, np.random.default_rng(rng.integers(2**63)), m)
         shared = _SharedMean(mean, match, learnt, state)
         objective = KernelMean(learnt, _SharedState(shared))
         _survey(objective, shared, rows)
-        bound = objective.upper_bound(_BLOCK)
-        return cls(rows, given, shared, objective, bound, time.perf_counter() - start, random_state)
+        sampled = objective.sampled()
+        judge = None if sampled is None else Judge(sampled)
+        bound = objective.upper_bound(_BLOCK) if judge is None else judge.norm / 2
+        return cls(rows, given, shared, objective, bound, judge, time.perf_counter() - start, random_state)
 
     def score(self, rows: Array, weights: Float64 | None) -> dict[str, Any]:
         """What these rows are worth at the best weights, and at the ones given."""
         gram, mu = self.objective.exact(rows)
         best = NonNegativeQP.from_gram(gram, mu)
-        value = best.value
-        own = value if weights is None else float(weights @ mu - weights @ gram @ weights / 2)
+        found = self._certificate(rows, best.weights, best.value)
+        own = found
+        if weights is not None:
+            own = self._certificate(rows, weights, float(weights @ mu - weights @ gram @ weights / 2))
         return {
             "kept": len(rows),
-            "residual": Certificate(value, self.bound).residual,
-            "mmd": float(np.sqrt(max(0.0, 2 * (self.bound - value)))),
-            "objective": value,
-            "own_residual": Certificate(own, self.bound).residual,
-            "own_objective": own,
+            "residual": found.residual,
+            "mmd": found.mmd,
+            "objective": found.value,
+            "own_residual": own.residual,
+            "own_objective": own.value,
         }
+
+    def _certificate(self, rows: Array, weights: Float64, value: float) -> Certificate:
+        return Certificate(value, self.bound) if self.judge is None else Certificate.by(self.judge, rows, weights)
 
     def time(self, run: "_Fit | _Draws") -> dict[str, Any]:
         """A line of the table: the scores, and the seconds."""

@@ -251,10 +251,13 @@ class _Critic:
 
     def look(self, rows: Array) -> None:
         """Take in a block."""
-        if self._follows and self._objective.observe(rows) and self._pool is not None:
+        objective = self._objective
+        if self._follows and objective.rows_ahead() <= 0 and objective.refresh() and self._pool is not None:
             indices, kept, _ = self._pool
             self._pool = indices, kept, np.abs(self._witness(kept))
-        block = self._objective.block(self._n_seen, rows)
+        block = objective.block(self._n_seen, rows)
+        if self._follows:
+            objective.observe(block)
         witness = block.mu - self._explained(block.points, rows.dtype)
         self._offer(np.arange(self._n_seen, self._n_seen + len(rows)), rows, np.abs(witness))
         self._n_seen += len(rows)
@@ -281,7 +284,7 @@ class _Critic:
 
     def _witness(self, rows: Array) -> Float64:
         points = self._kernel.prepare(rows)
-        return self._objective.mean.at(points) - self._explained(points, rows.dtype)
+        return self._objective.mean.exactly_at(points) - self._explained(points, rows.dtype)
 
     def choose(self, n: int, diversity: float) -> tuple[Criticisms, str | None]:
         """Judge all candidates by the newest mean, in float64, and choose among them; why there are few, if so."""
@@ -337,7 +340,7 @@ def _spread(kernel: Kernel, rows: Array, strength: Float64, n: int, diversity: f
 def _begin(
     mean: Mean | None, target: Array | None, kernel: Kernel, like: Array, random_state: Any, n_prototypes: int
 ) -> MeanState:
-    wish = mean or default_mean(target)
+    wish = mean or default_mean(target, n_prototypes)
     wish.check(target)
     return wish.begin(kernel, target, like, generator(random_state), n_prototypes)
 

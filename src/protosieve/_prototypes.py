@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from protosieve import _html
 from protosieve._cells import arrow_values
 from protosieve._typing import Array, Float64
+from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel
-from protosieve.means import Sampled, SamplingError, sampling_error
+from protosieve.means import Judge, SamplingError
 
 if TYPE_CHECKING:
     from protosieve.plots import Plots
@@ -30,9 +32,9 @@ _SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 class Certificate:
     """How far a selection is from the best any selection could be, with no unknown constant in it.
 
-    No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``. Where the mean is that of a sample of
-    ``sample`` rows, all of this holds for the sample; `standard_error` and `mmd_bound` say how far the target, of which
-    it is a sample, may differ. Where the mean is exact they are None and the MMD.
+    No weights on any number of rows give more than ``upper_bound = |mu|^2 / 2``. Where the mean rests on a sample of
+    ``sample`` rows, value and bound are estimates for *all* rows, made by rows that had no part in the choice.
+    `standard_error` and `mmd_bound` say how far they may be off; where the mean is exact, None and the MMD.
 
     With another objective than the kernel mean the bound is what no choice of rows exceeds there: for regressions all
     that is left to explain. Where nobody knows one, for a `SetFunction`, it is NaN, and so are ratio and residual.
@@ -40,20 +42,19 @@ class Certificate:
 
     value: float
     upper_bound: float
-    sample: int | None = None
     sampling: SamplingError | None = field(default=None, repr=False)
     whole: str | None = field(default=None, repr=False)  # of what objective other than the kernel mean the bound is
 
     @classmethod
-    def of(
-        cls, value: float, upper_bound: float, sampled: Sampled | None, prototypes: Array, weights: Float64
-    ) -> "Certificate":
-        """That of weighted prototypes, judged by all rows, or by a sample at O(512 (sample + m) d) more."""
-        plain = cls(value, upper_bound)
-        if sampled is None:
-            return plain
-        error = sampling_error(sampled, 2 * upper_bound, plain.residual, prototypes, weights)
-        return cls(value, upper_bound, len(sampled.mean.rows), error)
+    def by(cls, judge: Judge, prototypes: Array, weights: Float64) -> "Certificate":
+        """That of weighted prototypes, judged by a sample."""
+        value = judge.value(prototypes, weights)
+        return cls(value, judge.norm / 2, judge.error(prototypes, weights, value))
+
+    @property
+    def sample(self) -> int | None:
+        """Rows of the sample that judged; None where the mean is exact."""
+        return None if self.sampling is None else self.sampling.rows
 
     @property
     def ratio(self) -> float:
@@ -69,47 +70,32 @@ class Certificate:
 
     @property
     def mmd(self) -> float:
-        """The MMD between the prototypes and the rows they were judged by, the target or a sample of it; else NaN."""
+        """The MMD between the prototypes and the target; NaN for other objectives."""
         if self.whole is not None:
             return math.nan
         return math.sqrt(max(0.0, 2 * (self.upper_bound - self.value)))
 
     @property
-    def left_in_all(self) -> float:
-        """The residual as all rows would have it, about: that by the sample, and what a sample is off, on average.
-
-        Weights that fit a sample leave less of it than of all rows. With ``e`` the difference of the two means, and
-        what the prototypes leave of the sample in no special direction to it, the squares add: ``E |e|^2 / |mu|^2``.
-        """
-        unseen = 0.0 if self.sampling is None or not self.upper_bound > 0 else self.sampling.powers[0]
-        return self.residual + (unseen / (2 * self.upper_bound) if 0 < unseen < math.inf else 0.0)
-
-    @property
     def standard_error(self) -> float | None:
-        """By how much the residual of *these* prototypes differs from one sample to the next; None without a sample.
-
-        It knows nothing of the choice: prototypes fit the sample they were chosen by better than any other. For a
-        statement about the target use `mmd_bound`, which allows for that.
-        """
+        """Of the residual, where a sample was judged by; None without one."""
         return None if self.sampling is None else self.sampling.standard_error
 
     def mmd_bound(self, level: float = 0.95) -> float:
-        """The MMD between the prototypes and the *whole* target is at most this, in a share ``level`` of samples.
+        """The MMD between the prototypes and the target is at most this, in a share ``level`` of samples.
 
-        By the triangle inequality it is at most the MMD to the sample, which is known, and that between sample and
-        target, of which this takes a quantile. So it holds for any prototypes, those that were chosen by the sample
-        included, and errs on the safe side: the two seldom point the same way.
-
-        The quantile is that of large samples: with fewer than some 100 rows, or a kernel that a few far rows dominate,
+        The bound is that of large samples: with fewer than some 100 rows, or a kernel that a few far rows dominate,
         take it with a grain of salt. Where the mean is exact, the MMD itself.
         """
-        return self.mmd if self.sampling is None else self.mmd + self.sampling.quantile(level)
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
+        if self.standard_error is None:
+            return self.mmd
+        return math.sqrt(self.mmd**2 + max(0.0, float(ndtri(level))) * self.standard_error * 2 * self.upper_bound)
 
     def __str__(self) -> str:
         if math.isnan(self.upper_bound):
             return f"the prototypes are worth {self.value:.6g}; no bound is known to hold that against"
-        sample = "" if self.sample is None else f"a sample of {self.sample:,} rows of "
-        whole = self.whole or f"what the kernel sees of {sample}the target"
+        whole = self.whole or "what the kernel sees of the target"
         carried = (
             f"the prototypes carry {100 * self.ratio:.4g} % of {whole} "
             f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
@@ -117,8 +103,8 @@ class Certificate:
         if self.sampling is None:
             return carried
         return (
-            f"{carried}; their MMD is {self.mmd:.3g} to the sample and, with 95 % confidence, "
-            f"at most {self.mmd_bound():.3g} to all {self.sampling.population:,} rows"
+            f"{carried}; their MMD to all rows is {self.mmd:.3g}, estimated by {self.sampling.rows:,} of them, "
+            f"and with 95 % confidence at most {self.mmd_bound():.3g}"
         )
 
 
@@ -128,13 +114,14 @@ class Trace:
 
     By then ``accepted[i]`` rows had been taken into a set, and ``exchanged[i]`` members had given way to others. Either
     is None where a selector does not count it: only `ProtoSwap` exchanges, and ProtoBasic and the batch methods count
-    nothing. What the second look of a result changes is not of the stream, and not counted.
+    nothing. What is exchanged when a result is asked for is not of the stream, and not counted.
 
     ``bound[i]`` is what no selection exceeds by the mean that judged then, so ``1 - objective / bound`` is the residual
     along the stream: of a target that is known from the start one number, else that of the rows seen so far. None
     where a file of an earlier version does not say.
 
-    At most some 256 points however long the stream. ProtoBasic, which solves no weights on the way, has the last only.
+    At most some 256 points however long the stream. ProtoBasic, and `ProtoSwap` unless it judges all rows as they come,
+    solve no weights on the way and have the last only.
     """
 
     rows_seen: NDArray[np.int64]

@@ -46,7 +46,6 @@ def select(
     width: float | str | None = None,
     sample: int = 16384,
     exact_weights: bool = False,
-    passes: int = 1,
     output: str | os.PathLike[str] | None = None,
     random_state: int | None = 0,
     bad_rows: str = "error",
@@ -105,8 +104,6 @@ def select(
         Rows of the target the mean is taken over.
     exact_weights : bool, default False
         Read the target once more and solve the weights, and count the shares, over all of its rows.
-    passes : int, default 1
-        Times the rows are offered to ``"swap"``.
     output : path, optional
         Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
         standard output. A named pipe can take .csv, .tsv or .jsonl.
@@ -160,7 +157,7 @@ def select(
 
     Notes
     -----
-    Reading is O(n) twice; then O(n (points + m) d + m^2) per row as `ProtoSwap` with `CompressedMean`. Memory is the
+    Reading is O(n) twice; then O(n (points + m) d + m^2) per row as `ProtoSwap` with `CalibratedMean`. Memory is the
     sample, a few pieces of a file and the selector's own, whatever the number of rows.
 
     Examples

@@ -26,12 +26,12 @@ def n_threads() -> int:
     return min(mine, _MOST, int(wished) if wished.isdecimal() and int(wished) else mine)
 
 
-def ahead_of(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def ahead_of(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool = True) -> Iterator[T]:
     """``map(function, items)``, computed in other threads a few items before they are asked for.
 
-    Results, and errors, come in order. With one processor it is ``map``.
+    Results, and errors, come in order. With one processor, or where threads are not wanted, it is ``map``.
     """
-    if n_threads() == 1:
+    if n_threads() == 1 or not in_threads:
         yield from map(function, items)
         return
     with ThreadPoolExecutor(n_threads() - 1) as pool:

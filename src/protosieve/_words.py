@@ -36,9 +36,7 @@ def carried(result: "Prototypes") -> list[str]:
     sample = result.certificate.sample
     by = "" if sample is None else f", judged by a sample of {counted(sample, 'row')}"
     carry = "carries" if len(result) == 1 else "carry"
-    lines = [
-        f"The {prototypes(len(result))} {carry} {percent(result.certificate.left_in_all)} of what the kernel sees{by}."
-    ]
+    lines = [f"The {prototypes(len(result))} {carry} {percent(result.residual)} of what the kernel sees{by}."]
     if len(result) < allowed(result):
         lines.append(f"{allowed(result):,} were allowed; the method found no use for more.")
     return lines

@@ -72,7 +72,6 @@ def select(
     n_prototypes: option.Count,
     target: option.Target = DEFAULTS["target"],
     method: option.Method = DEFAULTS["method"],
-    passes: option.Passes = str(DEFAULTS["passes"]),
     exact_weights: option.ExactWeights = DEFAULTS["exact_weights"],
     random_state: option.Seed = str(DEFAULTS["random_state"]),
     features: option.Features = DEFAULTS["features"],

@@ -43,7 +43,6 @@ __all__ = [
     "Output",
     "Page",
     "PartitionRows",
-    "Passes",
     "Quiet",
     "Report",
     "Result",
@@ -115,11 +114,6 @@ Method: TypeAlias = Annotated[
     str,
     typer.Option("--method", metavar="NAME", autocompletion=_offer(METHODS), rich_help_panel=_CHOICE,
                  help=f"How rows are chosen: {', '.join(METHODS)}."),
-]  # fmt: skip
-Passes: TypeAlias = Annotated[
-    str,
-    typer.Option("--passes", metavar="N", rich_help_panel=_CHOICE,
-                 help="How often swap looks at the rows; a second look helps where they come in an unlucky order."),
 ]  # fmt: skip
 ExactWeights: TypeAlias = Annotated[
     bool,

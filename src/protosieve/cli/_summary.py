@@ -98,9 +98,7 @@ def _is_fraction(value: Any) -> bool:
 def _worth(result: Prototypes) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
     random = (result.provenance or {}).get("residual_of_random_rows")
-    own = result.certificate.left_in_all
-    unseen = own - result.certificate.residual  # of random rows, which the same sample judged, as well
-    beside = [] if random is None else [beside_random(allowed(result), random + unseen, own)]
+    beside = [] if random is None else [beside_random(allowed(result), random, result.residual)]
     material = Material.of(result, None, View())
     return [*beside, *map(one_line, plainly(material, matched_features(material))), *carried(result)]
 

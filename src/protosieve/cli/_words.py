@@ -13,7 +13,7 @@ _FLAGS = {
 _OTHERS = (
     "bad_rows", "categorical", "checkpoint", "dask", "embedding", "every", "exact_weights", "exclude", "features",
     "format", "id", "image", "image_shape", "kernel", "label", "max_categories", "method", "methods", "output",
-    "partition_rows", "passes", "report", "resume", "sample", "scale", "target", "text", "width", "work", "workers",
+    "partition_rows", "report", "resume", "sample", "scale", "target", "text", "width", "work", "workers",
 )  # fmt: skip
 _FLAG = {**{name: f"--{name.replace('_', '-')}" for name in _OTHERS}, **_FLAGS}
 
@@ -33,8 +33,6 @@ def in_flags(message: str) -> str:
 
     >>> in_flags("compare: n_prototypes must be a whole number of at least 1, got 0")
     '-m must be a whole number of at least 1, got 0'
-    >>> in_flags("passes=2 needs method='swap'; 'basic' has no use for a second look")
-    "--passes 2 needs --method swap; 'basic' has no use for a second look"
     >>> in_flags("exact_weights=True needs one more pass; a sample will do")
     '--exact-weights needs one more pass; a sample will do'
     >>> in_flags("kept 9 of n_prototypes=20: to Gaussian(width=1.0) no other is of use")

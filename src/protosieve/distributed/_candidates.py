@@ -14,9 +14,9 @@ from protosieve._typing import Array
 from protosieve.distributed._partitions import Partition
 from protosieve.distributed._plan import Plan
 from protosieve.pipeline._blocks import Block, Position, read_blocks
-from protosieve.pipeline._bottom import hashes
 from protosieve.pipeline._run import check_count
 from protosieve.pipeline._tables import Records, compact, joined, packed, taken, unpacked
+from protosieve.sampling import hashes
 from protosieve.selectors import StreamSelector
 
 __all__ = ["Candidates", "select_partition"]

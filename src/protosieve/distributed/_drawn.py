@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_raw, require
 from protosieve._typing import Array
-from protosieve.means._sample import lengthened
-from protosieve.pipeline._bottom import Bottom
+from protosieve.sampling import Bottom, lengthened
 
 __all__ = ["EVERY", "Drawn", "key_of", "limit_of", "number_of"]
 

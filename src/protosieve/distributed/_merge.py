@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve.distributed._candidates import Candidates, Rows
-from protosieve.distributed._plan import Plan
-from protosieve.means import Reservoir
-from protosieve.pipeline._bottom import hashes
+from protosieve.distributed._plan import ALL_OFFERED, Plan
 from protosieve.pipeline._gallery import Gallery, Shown
 from protosieve.pipeline._run import Run, check_count
-from protosieve.selectors import ProtoSwap
+from protosieve.sampling import Reservoir, hashes
 from protosieve.selectors._rules import whole_number
 
 __all__ = ["conclude", "fan_in", "levels", "merge_candidates"]
@@ -53,7 +51,7 @@ def merge_candidates(candidates: Sequence[Candidates], plan: Plan) -> Candidates
     first, seen = min(one.partition for one in candidates), sum(one.seen for one in candidates)
     rows, chosen = _together(candidates)
     offered = rows.taken(np.flatnonzero(chosen))
-    selector = plan.selector(5, first)
+    selector = plan.selector(5, first, candidates=ALL_OFFERED)
     selector.partial_fit(offered.rows)
     kept = offered.numbers[selector._chosen().indices]
     stays = np.isin(rows.numbers, kept) | (hashes(plan.seed, rows.numbers) <= np.uint64(plan.limit))
@@ -65,7 +63,7 @@ def conclude(run: Run, candidates: Sequence[Candidates], plan: Plan) -> None:
 
     The selector goes over all that was chosen, in the order of the rows, and then over a uniform sample of all rows:
     partitions unlike each other choose what stands for the whole among their own rows, which need not be what stands
-    for it among all. ProtoSwap looks at all of these twice. O((chosen + sample) (points + m) d).
+    for it among all. O((chosen + sample) (points + m) d).
     """
     check_count([file["name"] for file in run.files], sum(one.seen for one in candidates), run.n_rows)
     rows, chosen = _together(candidates)
@@ -90,8 +88,6 @@ def _offer(run: Run, offered: Rows) -> None:
     """Rows to the run's selector, and their columns to its records."""
     positions = np.arange(len(offered.numbers))
     run.selector.partial_fit(offered.rows)
-    if isinstance(run.selector, ProtoSwap):
-        run.selector.review(offered.rows)
     run.records.update(positions, np.column_stack([positions, offered.numbers, offered.files]), offered.table)
 
 

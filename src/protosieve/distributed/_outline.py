@@ -88,7 +88,7 @@ def begin(options: Options) -> Job:
 def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source]) -> Job:
     """The same, of sources that were found already."""
     options, rows = _cut(options)
-    _check(options, [*inputs, *target])
+    _check([*inputs, *target])
     run = fresh(options, inputs, target)
     _meet(run.layout, [*inputs, *target])
     return Job(run, partitions_of(inputs, rows), partitions_of(target, rows) if target else [])
@@ -100,12 +100,7 @@ def _cut(options: Options) -> tuple[Options, int]:
     return replace(options, partition_rows=rows), rows
 
 
-def _check(options: Options, sources: Sequence[Source]) -> None:
-    if options.passes > 1:
-        raise ParameterError(
-            f"passes={options.passes} is for one stream of rows; over partitions each is read once to choose, and "
-            "what they bring is looked at twice. Leave it out"
-        )
+def _check(sources: Sequence[Source]) -> None:
     for source in sources:
         if source.comes_once:
             raise ParameterError(f"{source.name}: comes once, and partitions are read twice; store its rows in a file")

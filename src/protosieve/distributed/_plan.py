@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +14,18 @@ from protosieve.distributed._drawn import limit_of, number_of
 from protosieve.distributed._outline import seed_for
 from protosieve.distributed._summary import Summary
 from protosieve.errors import ProtosieveWarning
-from protosieve.means import CompressedMean, FixedMean, MeanState
-from protosieve.means._compressed import Compressed
+from protosieve.means import Calibrated, CalibratedMean, FixedMean, MeanState
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._gallery import MOST, Gallery
 from protosieve.pipeline._options import METHODS, Options
 from protosieve.pipeline._run import Run, check_some
 from protosieve.preprocess import Encoding
-from protosieve.selectors import StreamSelector
+from protosieve.selectors import ProtoSwap, StreamSelector
 from protosieve.selectors._selector import generator
 
-__all__ = ["Plan", "looked_at", "settle"]
+__all__ = ["ALL_OFFERED", "Plan", "looked_at", "settle"]
+
+ALL_OFFERED = 2**40  # candidates of a merge: every row that partitions offer
 
 
 @storable
@@ -54,10 +56,11 @@ class Plan:
         """Rows of the sample the last merge looks at."""
         return looked_at(self.n_prototypes)
 
-    def selector(self, *purpose: int) -> StreamSelector:
+    def selector(self, *purpose: int, **options: Any) -> StreamSelector:
         """A selector of no rows yet, that judges by the shared mean."""
         seed = seed_for(self.seed, *purpose) % 2**31
         made = METHODS[self.options.method](self.n_prototypes, kernel=self.objective.kernel, random_state=seed)
+        made.set_params(**{name: of for name, of in options.items() if name in made.get_params(deep=False)})
         made._begin_by(self.objective, _points_of(self.objective.mean).rows)
         return made
 
@@ -65,7 +68,7 @@ class Plan:
 def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     """The plan that follows from all partitions, and the run brought to where its rows are chosen.
 
-    O(sample^2 d) once, as `CompressedMean` says. The summary of the inputs is changed where there is a target.
+    O(sample^2 d) once, as `CalibratedMean` says. The summary of the inputs is changed where there is a target.
     """
     _check_some(run, inputs, target)
     ends = itertools.accumulate((inputs.ends.get(file, 0) for file in range(len(run.files))), initial=0)
@@ -123,18 +126,20 @@ def _objective(run: Run) -> KernelMean:
     """Kernel and mean as one stream would settle them with its first block; the run's selector begins by them."""
     assert run.target is not None
     is_sample = run.n_target > len(run.target)
-    run.choose_selector(run.options.kernel, CompressedMean(run.options.sample) if is_sample else None)
+    run.choose_selector(run.options.kernel, CalibratedMean(run.options.sample) if is_sample else None)
     rows = run.selector._working(run.target)
     with one_thread():
         objective = run.selector._objective(rows, rows, generator(run.seed))
     assert isinstance(objective, KernelMean)
+    if isinstance(run.selector, ProtoSwap):
+        run.selector.set_params(candidates=ALL_OFFERED)
     run.selector._begin_by(objective, rows)
     return objective
 
 
 def _points_of(mean: MeanState) -> FixedMean:
     """The weighted rows that others are judged by: as few as there are, for every partition gets them."""
-    points = mean.points if isinstance(mean, Compressed) else mean
+    points = mean.quick if isinstance(mean, Calibrated) else mean
     assert isinstance(points, FixedMean)
     return points
 

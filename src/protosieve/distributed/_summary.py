@@ -14,9 +14,9 @@ from protosieve.distributed._partitions import Partition
 from protosieve.errors import InputError
 from protosieve.io import Stretch
 from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position, read_blocks
-from protosieve.pipeline._bottom import Bottom
 from protosieve.pipeline._gallery import Gallery
 from protosieve.preprocess import Survey
+from protosieve.sampling import Bottom
 
 __all__ = ["Summary", "merge_summaries", "summarise"]
 

@@ -1,24 +1,27 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
-from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
-from protosieve.means._compressed import CompressedMean
+from protosieve.means._base import FOREVER, FixedMean, Mean, MeanState, Sampled, SettledMean
+from protosieve.means._calibrated import Calibrated, CalibratedMean, points_for, sample_for, stage_of
 from protosieve.means._exact import ExactMean
 from protosieve.means._members import Members
 from protosieve.means._reservoir import ReservoirMean
-from protosieve.means._sample import Reservoir
-from protosieve.means._sampling import SamplingError, sampling_error
+from protosieve.means._sampling import Judge, SamplingError
 
 __all__ = [
-    "CompressedMean",
+    "FOREVER",
+    "Calibrated",
+    "CalibratedMean",
     "ExactMean",
     "FixedMean",
+    "Judge",
     "Mean",
     "MeanState",
     "Members",
-    "Reservoir",
     "ReservoirMean",
     "Sampled",
     "SamplingError",
     "SettledMean",
-    "sampling_error",
+    "points_for",
+    "sample_for",
+    "stage_of",
 ]

@@ -6,28 +6,44 @@ A `Mean` is the user's wish, a constructor argument that is never changed. ``beg
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._state import storable
+from protosieve._threads import ahead_of
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means._sample import Reservoir
+from protosieve.means._span import Span
+from protosieve.sampling import UniformSample
 
-__all__ = ["FixedMean", "Mean", "MeanState", "Sampled", "SettledMean"]
+__all__ = ["FOREVER", "FixedMean", "Mean", "MeanState", "Sampled", "SettledMean"]
+
+FOREVER = 2**62  # rows: more than any stream has
 
 # Rows of the target multiplied at once. With blocks of some 512 rows the product is 2 MB in float32: it stays in
 # the processor's cache between the product, the exponential and the sum.
 _TILE = 1024
+_BLOCK = 512
 
 
 class Sampled(NamedTuple):
-    """The mean over a uniform sample, drawn without replacement, and the number of rows it was drawn from."""
+    """Rows of a uniform sample, drawn without replacement, by which a mean is judged, and what is known beside them.
 
-    mean: "FixedMean"
+    ``share`` of the target are the ``population`` rows the sample was drawn from; in the ``span`` of some points the
+    mean is known without it. ``is_fitted`` says whether prototypes are fitted to these very rows.
+    """
+
+    kernel: Kernel
+    rows: Array
     population: int
+    share: float = 1.0
+    span: Span | None = None
+    at_points: Float64 | None = None  # the mean at the points of the span
+    is_fitted: bool = True
 
 
 class Mean(ABC):
@@ -51,24 +67,39 @@ class Mean(ABC):
 
 
 class MeanState(ABC):
-    """A mean embedding in use: fixed, or following the stream."""
+    """A mean embedding in use: fixed, or following the stream.
 
-    is_fixed: ClassVar[bool] = False  # whether blocks may be looked at before those ahead of them have been observed
+    A stream asks for the mean at a block (`meet`), then lets the mean take the block in (`observe`); what that changes
+    is adopted between two blocks, where it is `due`.
+    """
 
-    def stream_sample(self) -> Reservoir | None:
+    is_fixed: ClassVar[bool] = False  # whether no row of the stream changes it
+    is_final: ClassVar[bool] = False  # whether what `at` says of a row is the last word: never changed, never bettered
+
+    in_threads: ClassVar[bool] = True  # whether several threads may ask at once
+
+    def stream_sample(self) -> UniformSample | None:
         """The sample of the stream this mean keeps, if it does."""
+        return None
+
+    def seed(self) -> int | None:
+        """That of its sample by hashes, if it has one: who draws by the same seed draws the same rows."""
         return None
 
     def own(self) -> None:  # noqa: B027  (most have nothing to do)
         """Copy the target's rows where they are still somebody else's."""
 
-    @abstractmethod
-    def observe(self, rows: Array) -> None:
-        """A block of the stream has arrived; called once per block, before the block is judged."""
+    def meet(self, points: Points) -> tuple[Float64, Float64 | None]:
+        """``mu`` at a block of the stream, and what `observe` is to be told of it. Changes nothing."""
+        return self.at(points), None
 
     @abstractmethod
-    def stale(self) -> bool:
-        """Whether `refresh` would change the mean enough to be worth re-solving all weights."""
+    def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
+        """Take in a block of the stream: its rows, their numbers, and what `meet` found."""
+
+    @abstractmethod
+    def rows_ahead(self) -> int:
+        """Rows that can be met before a `refresh` is due; at zero it would change the mean enough to be worth it."""
 
     @abstractmethod
     def refresh(self) -> bool:
@@ -79,16 +110,21 @@ class MeanState(ABC):
         """``mu`` at prepared rows, computed in their dtype and summed in float64."""
 
     def exactly_at(self, points: Points) -> Float64:
-        """``mu`` as well as this state knows it, for the few rows that were chosen."""
+        """``mu`` as well as this state knows it, for candidates and the rows that were chosen."""
         return self.at(points)
 
-    @abstractmethod
-    def sample_size(self) -> int | None:
-        """Rows the mean is taken over, where they are a sample of the target; ``None`` where they are all of it."""
+    def at_sample(self, rows: Array) -> Float64 | None:
+        """`exactly_at` all rows of the mean's own sample, for less, where these are they; else ``None``."""
+        return None
 
     def sampled(self) -> "Sampled | None":
-        """That sample, and what it was drawn from; ``None`` where the mean is taken over all rows."""
+        """The sample it is judged by; ``None`` where the mean is taken over all rows."""
         return None
+
+    def sample_size(self) -> int | None:
+        """Rows of that sample."""
+        sampled = self.sampled()
+        return None if sampled is None else len(sampled.rows)
 
     def judged_norm(self, step: int) -> float:
         """``|mu|^2`` of the mean rows are judged by: that of `squared_norm`, or near to it and cheap to have."""
@@ -104,11 +140,11 @@ class SettledMean(MeanState):
 
     is_fixed: ClassVar[bool] = True
 
-    def observe(self, rows: Array) -> None:
+    def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         """Nothing follows from it."""
 
-    def stale(self) -> bool:
-        return False
+    def rows_ahead(self) -> int:
+        return FOREVER
 
     def refresh(self) -> bool:
         return False
@@ -122,10 +158,11 @@ class FixedMean(SettledMean):
     ``at`` costs O(len(points) len(rows) d) and a tile of memory; ``squared_norm`` O(len(rows)^2 d), once.
     """
 
+    is_final: ClassVar[bool] = True
+
     kernel: Kernel
     rows: Array
     weights: Float64
-    sample: int | None = None  # how many rows there are, if they are a sample of the target
     norm: float | None = None
     population: int | None = None  # what they are a sample of
     _points: Points | None = field(default=None, init=False, repr=False)
@@ -134,14 +171,14 @@ class FixedMean(SettledMean):
         require(are_rows(self.rows) and len(self.rows) > 0, "the rows of a mean")
         require(self.weights.shape == (len(self.rows),) and are_finite(self.weights), "the weights of a mean")
         require(self.norm is None or are_finite(self.norm), "the norm of a mean")
-        require(are_counts(self.sample or 0, self.population or 0), "what a mean is a sample of")
+        require(are_counts(self.population or 0), "what a mean is a sample of")
 
     @classmethod
     def over(cls, kernel: Kernel, rows: Array, population: int | None = None) -> Self:
         """The plain mean over rows, which are a uniform sample of ``population`` rows where there are more."""
-        sample = len(rows) if population is not None and population > len(rows) else None
+        is_sample = population is not None and population > len(rows)
         weights = np.full(len(rows), 1 / len(rows))
-        return cls(kernel, rows, weights, sample, population=population if sample else None)
+        return cls(kernel, rows, weights, population=population if is_sample else None)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # nothing in it changes but what it has yet to compute
@@ -164,15 +201,8 @@ class FixedMean(SettledMean):
             self._points = self.kernel.prepare(self.rows)
         return self._points.take(tile)
 
-    def sample_size(self) -> int | None:
-        return self.sample
-
     def sampled(self) -> Sampled | None:
-        return None if self.population is None else Sampled(self, self.population)
-
-    def diagonal(self) -> Float64:
-        """``k(y, y)`` of all rows; O(len(rows) d)."""
-        return self.kernel.diagonal(self._tile(slice(None), self.rows.dtype)).astype(np.float64)
+        return None if self.population is None else Sampled(self.kernel, self.rows, self.population)
 
     def squared_norm(self, step: int) -> float:
         if self.norm is None:
@@ -180,23 +210,33 @@ class FixedMean(SettledMean):
             self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
         return self.norm
 
-    def at_own_rows(self, step: int) -> Float64:
+    def at_own_rows(self, step: int = _BLOCK) -> Float64:
         """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2).
 
         In the last bits it is not what `at` gives block by block.
         """
-        n, dtype = len(self.rows), self.rows.dtype
-        total = np.zeros(n)
-        for start in range(0, n, step):
-            block = slice(start, min(start + step, n))
-            points, w = self._tile(block, dtype), self.weights[block].astype(dtype)
-            total[block] += w @ self.kernel.block(points, points)
-            for other in range(block.stop, n, _TILE):
-                tile = slice(other, min(other + _TILE, n))
-                K = self.kernel.block(self._tile(tile, dtype), points)
-                total[block] += self.weights[tile].astype(dtype) @ K
-                total[tile] += K @ w
+        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+        total = np.zeros(len(self.rows))
+        starts = range(0, len(self.rows), step)
+        found = ahead_of(partial(self._pairs, step), starts, in_threads=self.kernel.in_threads)
+        for start, (own, others) in zip(starts, found, strict=True):
+            total[start : start + step] += own
+            total[start + step :] += others
         return total
+
+    def _pairs(self, step: int, start: int) -> tuple[Float64, Float64]:
+        """What a block of rows and those behind it are to each other: sums of both."""
+        n, dtype = len(self.rows), self.rows.dtype
+        stop = min(start + step, n)
+        points, w = self._tile(slice(start, stop), dtype), self.weights[start:stop].astype(dtype)
+        own = (w @ self.kernel.block(points, points)).astype(np.float64)
+        others = np.empty(n - stop)
+        for other in range(stop, n, _TILE):
+            tile = slice(other, min(other + _TILE, n))
+            K = self.kernel.block(self._tile(tile, dtype), points)
+            own += self.weights[tile].astype(dtype) @ K
+            others[other - stop : tile.stop - stop] = K @ w
+        return own, others
 
     def share_of_norm(self, block: slice, mu: Float64) -> float:
         """What rows ``block`` of the target, at which the mean is ``mu``, add to ``|mu|^2``."""

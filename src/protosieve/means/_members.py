@@ -10,7 +10,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means._sample import lengthened
+from protosieve.sampling import lengthened
 from protosieve.weights import ExchangeSet, FreeExchangeSet
 
 __all__ = ["Members"]

@@ -4,6 +4,7 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
@@ -11,66 +12,64 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
-from protosieve.means._sample import Reservoir
+from protosieve.sampling import UniformSample
 
-__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "draw"]
+__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "rows_until_grown"]
 
 
 @storable
 @dataclass
 class RunningMean(MeanState):
-    """The mean over a reservoir that follows the stream, seen through snapshots.
+    """The mean over a sample that follows the stream, seen through snapshots.
 
     Between two refreshes the mean is the snapshot, so that members and newcomers are judged by one target. A
-    refresh is due when a tenth of the sample has changed: at every block at first, later each time the stream has
-    grown by about a tenth, so O(log n) times in all.
+    refresh is due when the stream has grown by a tenth: after every block at first, O(log n) times in all.
     """
 
     kernel: Kernel
-    reservoir: Reservoir
-    snapshot: FixedMean | None = None
-    changed: int = 0
+    sample: UniformSample
+    snapshot: FixedMean
+    adopted: int = 0  # rows seen when it was made
 
     def _check_form(self) -> None:
-        width = self.reservoir.rows.shape[1]
-        require(are_finite(self.reservoir.rows), "the rows of a sample")
-        require(self.snapshot is None or self.snapshot.rows.shape[1] == width, "a snapshot has other columns")
-        require(are_counts(self.changed), "how much of a sample has changed")
+        width = self.sample.rows.shape[1]
+        require(are_finite(self.sample.rows), "the rows of a sample")
+        require(self.snapshot.rows.shape[1] == width, "a snapshot has other columns")
+        require(are_counts(self.adopted) and self.adopted <= self.sample.seen, "how much of a sample has changed")
 
-    def stream_sample(self) -> Reservoir:
-        return self.reservoir
+    def stream_sample(self) -> UniformSample:
+        return self.sample
 
-    def observe(self, rows: Array) -> None:
-        self.changed += len(self.reservoir.observe(rows)[0])
+    def seed(self) -> int:
+        return self.sample.seed
 
-    def stale(self) -> bool:
-        return self.snapshot is None or 10 * self.changed >= self.reservoir.filled
+    def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
+        self.sample.observe(rows, numbers)
+
+    def rows_ahead(self) -> int:
+        return rows_until_grown(self.adopted, self.sample.seen)
 
     def refresh(self) -> bool:
-        if self.snapshot is not None and not self.changed:
+        if self.adopted == self.sample.seen:
             return False
-        sample = self.reservoir.sample
-        self.snapshot = FixedMean.over(self.kernel, sample.copy(), self.reservoir.seen)
-        self.changed = 0
+        self.sample.settle()
+        self.snapshot = FixedMean.over(self.kernel, self.sample.rows, self.sample.seen)
+        self.adopted = self.sample.seen
         return True
 
-    def _current(self) -> FixedMean:
-        if self.snapshot is None:
-            self.refresh()
-        assert self.snapshot is not None
-        return self.snapshot
-
     def at(self, points: Points) -> Float64:
-        return self._current().at(points)
-
-    def sample_size(self) -> int | None:
-        return self.reservoir.filled if self.reservoir.seen > self.reservoir.filled else None
+        return self.snapshot.at(points)
 
     def sampled(self) -> Sampled | None:
-        return None if self.sample_size() is None else Sampled(self._current(), self.reservoir.seen)
+        return self.snapshot.sampled()
 
     def squared_norm(self, step: int) -> float:
-        return self._current().squared_norm(step)
+        return self.snapshot.squared_norm(step)
+
+
+def rows_until_grown(adopted: int, seen: int) -> int:
+    """Rows until a stream has grown by a tenth; the first block, that all begins with, alone."""
+    return max(-(-11 * adopted // 10), 1) - seen
 
 
 @storable
@@ -78,12 +77,12 @@ class RunningMean(MeanState):
 class ReservoirMean(Mean):
     """The mean over a uniform sample of ``size`` rows: of the target, or of the stream as it goes by.
 
-    `CompressedMean` with nothing compressed. Each row costs ``size`` kernel values, whatever the length
+    `CalibratedMean` without its points. Each row costs ``size`` kernel values, whatever the length
     of the stream, and memory is three times ``size`` rows. The sample's own error bounds the quality: the squared
     MMD between a sample and what it was drawn from falls as 1 / size.
 
-    With a target (``fit(X)`` or ``target=``) the sample is drawn once. Without one it follows the stream: when a
-    tenth of it has changed, the members' means are computed anew and all weights solved again.
+    With a target (``fit(X)`` or ``target=``) the sample is drawn once. Without one it follows the stream: when that has
+    grown by a tenth, the members' means are computed anew and all weights solved again.
 
     Parameters
     ----------
@@ -119,16 +118,13 @@ class ReservoirMean(Mean):
         self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
         rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
+        seed = int(rng.integers(2**63))
+        sample = UniformSample.empty(self.size, like if target is None else target, seed)
         if target is None:
-            return RunningMean(kernel, Reservoir.empty(self.size, like, rng))
-        return draw(kernel, target, self.size, rng)
-
-
-def draw(kernel: Kernel, target: Array, size: int, rng: np.random.Generator) -> FixedMean:
-    """The mean over ``size`` rows of a target, or over all it has."""
-    if len(target) <= size:
-        return FixedMean.over(kernel, target)
-    return FixedMean.over(kernel, target[np.sort(rng.choice(len(target), size, replace=False))], len(target))
+            return RunningMean(kernel, sample, FixedMean.over(kernel, like[: self.size].copy()))
+        sample.observe(target, np.arange(len(target)))
+        sample.settle()
+        return FixedMean.over(kernel, target if sample.is_whole else sample.rows, len(target))
 
 
 def check_size(owner: str, name: str, size: object) -> None:

@@ -1,101 +1,153 @@
-"""What a sample leaves unknown of the mean it was drawn to stand for.
+"""What all rows say of prototypes, by a sample that had no part in choosing them.
 
-R rows are drawn, without replacement, of N. With ``e`` the difference of the two mean embeddings and ``Sigma`` the
-covariance of the rows' own embeddings, ``E |e|^2 = a trace Sigma`` where ``a = (1 - R / N) / R``, and by the central
-limit theorem for samples of finite populations ``|e|^2`` is near to ``a sum_i lambda_i chi^2_1``, with the eigenvalues
-of ``Sigma``. Its cumulants are ``a p_1``, ``2 a^2 p_2`` and ``8 a^3 p_3``, where ``p_k = trace Sigma^k``; the quantiles
-follow from them, see `SamplingError.quantile`. With centred similarities ``A_ij = <phi_i - mu, phi_j - mu>``,
+The mean of the target is known in the span Z of some points (of none, for a plain sample). Outside, the target is a
+share f of N rows, of which R were drawn without replacement. With ``q = sum_i w_i phi_i`` for the prototypes and
+``r(x, y) = k(x, y) - k(x, Z) K_Z^-1 k(Z, y)`` for what is outside,
 
-    p_1 = E A_ii,   p_2 = E A_ij^2,   p_3 = E A_ij A_jk A_ki   over different rows i, j, k.
+    <mu, q>  =  <mu, q> in Z  +  f E r(x, q)            |mu|^2  =  |mu|^2 in Z  +  f^2 E r(x, y)
+
+The terms in Z are known; the others are means over the N rows, for which those over the sample stand: without bias, if
+pairs of different rows stand for such pairs. ``l = <mu, q> - w'K w / 2`` follows.
+
+*The error.* With ``t = mu - q`` outside Z, ``|mu - q|^2`` is off by ``2 f (mean of t(x) over the sample - E t(x))`` and
+by a sum over pairs with the variance ``2 a^2 p_2``, where ``a = f^2 (1 - R / N) / R`` and ``p_k = trace Sigma^k`` for
+the covariance Sigma of the rows outside Z. The t that is known has the error in it, which makes its variance over rows
+too large by ``2 a^2 p_2`` twice.
+
+*A sample that was fitted.* Where weights were fitted to the very rows that judge, as a plain sample's are, q has taken
+in the sample's own error, ``a p_1`` in the square on average. If all of it was fitted, ``l`` is too large by as much.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from protosieve._typing import Array, Float64
-from protosieve.errors import ParameterError
-from protosieve.means._base import Sampled
+from protosieve.means._base import FixedMean, Sampled
 
-__all__ = ["SamplingError", "sampling_error"]
+__all__ = ["Judge", "SamplingError"]
 
-# Rows of the sample by which p_2, p_3 and the standard error are estimated. They decide how far the quantile is from
-# the mean only, so a tenth more or less matters little; to find them costs 512 kernel values per row of the sample.
-_LOOKED_AT = 512
+_LOOKED_AT = 512  # rows by which r(x, x) and the error are estimated: a twentieth off, in a small part of the whole
 _FEWEST = 3
 
 
 @dataclass(frozen=True)
 class SamplingError:
-    """How far the mean of a sample may be from the mean of all rows.
+    """How far what a sample says of prototypes may be from what all rows say.
 
     Attributes
     ----------
-    population : int
-        The number of rows the sample was drawn from.
-    powers : tuple of three floats
-        ``a p_1``, ``a^2 p_2`` and ``a^3 p_3``: the expected ``|e|^2``, half its variance, an eighth of its third
-        cumulant.
+    rows, population : int
+        The size of the sample, and of what it was drawn from.
     standard_error : float
-        Of the residual of prototypes at given weights.
+        Of the residual of the prototypes.
     """
 
+    rows: int
     population: int
-    powers: tuple[float, float, float]
     standard_error: float
 
-    def quantile(self, level: float) -> float:
-        """An MMD that the sample and all rows are within, in a share ``level`` of samples.
 
-        ``|e|^2`` is taken for the ``shift + scale chi^2_dof`` that has its first three cumulants.
-        """
-        if not 0 < level < 1:
-            raise ParameterError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
-        first, second, third = self.powers
-        if not math.isfinite(first) or second <= 0:
-            return math.sqrt(max(first, 0.0))
-        # The powers of any eigenvalues obey p_2 <= p_1^2 and p_2^2 / p_1 <= p_3 <= p_2^(3/2), which estimates need not;
-        # the lower end is the match of two cumulants, without a shift.
-        second = min(second, first**2)
-        third = min(max(third, second**2 / first), second**1.5)
-        scale, dof, shift = third / second, second**3 / third**2, first - second**2 / third
-        return math.sqrt(shift + scale * 2 * float(gammaincinv(dof / 2, level)))
+class Judge:
+    """Weighted prototypes as all rows see them, by a sample. O(R (R / 2 + P) d + 512 P^2), once."""
 
+    def __init__(self, sampled: Sampled) -> None:
+        self._of, self._kernel = sampled, sampled.kernel
+        rows = sampled.rows
+        self._n, self._left_out = len(rows), 1 - len(rows) / sampled.population
+        self._pairs = FixedMean.over(self._kernel, rows).at_own_rows()
+        # any rows of the sample: a caller's may be in an order that means something
+        self._some = np.sort(np.random.default_rng(0).permutation(self._n)[:_LOOKED_AT])
+        self._looked_at = rows[self._some].astype(np.float64)
 
-def sampling_error(
-    sampled: Sampled, norm: float, residual: float, prototypes: Array, weights: Float64
-) -> SamplingError:
-    """The sampling error of a mean, and of the residual of weighted prototypes; ``norm`` is its ``|mu|^2``.
+    @cached_property
+    def norm(self) -> float:
+        """``|mu|^2``."""
+        spread, of = self._own - self._left.mean(), self._of
+        pairs = float(self._pairs.mean() - self._inside @ self._inside)
+        different = pairs - spread / max(self._n - 1, 1)  # r(x, x) taken out of the mean over all pairs
+        return float(self._known @ self._known + of.share**2 * (different + spread / of.population))
 
-    O(512 (R + m) d + 512^3) for R rows in the sample and m prototypes, a few hundredths of what the norm costs.
-    """
-    mean, population = sampled
-    n = len(mean.rows)
-    if n < _FEWEST:
-        return SamplingError(population, (math.inf, math.inf, math.inf), math.inf)
-    factor = (1 - n / population) / n
-    kernel = mean.kernel
-    # a reservoir's places are no random order: the first of them hold early rows
-    looked_at = np.sort(np.random.default_rng(0).permutation(n)[:_LOOKED_AT])
-    points = kernel.prepare(mean.rows[looked_at])
-    mu = mean.at(points)
-    spread = n / (n - 1) * (float(mean.diagonal().mean()) - norm)
-    p2, p3 = _powers(kernel.block(points, points).astype(np.float64) - mu[:, None] - mu + norm)
-    powers = (factor * max(spread, 0.0), factor**2 * p2, factor**3 * p3)
-    q = weights @ kernel.block(kernel.prepare(prototypes.astype(mean.rows.dtype, copy=False)), points)
-    # With r = mu - sum_i w_i phi_i, the share of row x in the error of |r|^2 / |mu|^2 is, to first order,
-    # 2 (r(x) - residual mu(x)) / |mu|^2; that of second order is |e|^2 / |mu|^2, with the variance 2 a^2 p_2 / |mu|^4.
-    # The r that is known has e in it, which makes the first variance too large by 4 a^2 p_2.
-    variance = 4 * factor * float(np.var(mu - q - residual * mu, ddof=1)) - 4 * powers[1]
-    error = math.sqrt(max(variance, 0.0) + 2 * powers[1]) / norm if norm > 0 else math.inf
-    return SamplingError(population, powers, error)
+    def value(self, prototypes: Array, weights: Float64) -> float:
+        """``l``; O(R m d)."""
+        exact = prototypes.astype(np.float64)
+        similar = self._near(self._of.rows.astype(np.float64), exact) @ weights
+        cross = self._of.share * float(similar.mean()) + float(self._beside @ self._coordinates_of(exact, weights))
+        value = cross - float(weights @ self._near(exact, exact) @ weights) / 2
+        return value - self._powers[0] if self._of.is_fitted else value
 
+    def error(self, prototypes: Array, weights: Float64, value: float) -> SamplingError:
+        """That of the residual of prototypes with this ``l``; O(512 (m d + 512 d))."""
+        norm, share = self.norm, self._of.share
+        if self._n < _FEWEST or not norm > 0:
+            return SamplingError(self._n, self._of.population, math.inf)
+        exact = prototypes.astype(np.float64)
+        q = self._near(self._looked_at, exact) @ weights - self._coordinates_of(exact, weights) @ self._coordinates
+        mu = share * (self._pairs[self._some] - self._inside @ self._coordinates)
+        t = min(1.0, 2 * value / norm) * mu - q  # a residual is a ratio: the norm is off, too
+        _, second = self._powers
+        linear = 4 * share**2 * self._left_out / self._n * float(np.var(t, ddof=1)) - 4 * second
+        return SamplingError(self._n, self._of.population, math.sqrt(max(linear, 0.0) + 2 * second) / norm)
 
-def _powers(A: Float64) -> tuple[float, float]:
-    """``p_2`` and ``p_3``, without bias: from entries of different rows only."""
-    n = len(A)
-    np.fill_diagonal(A, 0.0)
-    square = A @ A
-    return float(np.trace(square)) / (n * (n - 1)), float((square * A).sum()) / (n * (n - 1) * (n - 2))
+    # -- inside the span, in its coordinates: of none, where there are no points
+
+    @cached_property
+    def _known(self) -> Float64:
+        """The mean of the target."""
+        of = self._of
+        return np.zeros(0) if of.span is None or of.at_points is None else of.span.half_solve(of.at_points)
+
+    @cached_property
+    def _inside(self) -> Float64:
+        """The mean of the sample."""
+        span = self._of.span
+        if span is None:
+            return np.zeros(0)
+        return span.half_solve(FixedMean.over(self._kernel, self._of.rows).at(self._kernel.prepare(span.rows)))
+
+    @property
+    def _beside(self) -> Float64:
+        """What the sample is to be corrected by."""
+        return self._known - self._of.share * self._inside
+
+    @cached_property
+    def _coordinates(self) -> Float64:
+        """Of the rows looked at, a column each."""
+        span = self._of.span
+        return np.zeros((0, len(self._looked_at))) if span is None else span.coordinates(self._looked_at)
+
+    def _coordinates_of(self, prototypes: Float64, weights: Float64) -> Float64:
+        """Of a combination of prototypes."""
+        span = self._of.span
+        if span is None:
+            return np.zeros(0)
+        return span.half_solve(self._near(span.rows.astype(np.float64), prototypes) @ weights)
+
+    # -- outside
+
+    @cached_property
+    def _own(self) -> float:
+        """``r(x, x)``, on average."""
+        diagonal = self._kernel.diagonal(self._kernel.prepare(self._looked_at))
+        return float((diagonal - np.einsum("ij,ij->j", self._coordinates, self._coordinates)).mean())
+
+    @cached_property
+    def _left(self) -> Float64:
+        """The mean of the sample outside, at the rows looked at."""
+        return np.asarray(self._pairs[self._some] - self._inside @ self._coordinates)
+
+    @cached_property
+    def _powers(self) -> tuple[float, float]:
+        """``a p_1`` and ``a^2 p_2``, the second from entries of different rows only."""
+        A = self._near(self._looked_at, self._looked_at) - self._coordinates.T @ self._coordinates
+        A -= A.mean(axis=0)
+        A -= A.mean(axis=1)[:, None]
+        n, a, trace = len(A), self._of.share**2 * self._left_out / self._n, float(np.trace(A))
+        np.fill_diagonal(A, 0.0)
+        pairs = max(n * (n - 1), 1)
+        return a * max(trace, 0.0) / max(n - 1, 1), a**2 * float(np.vdot(A, A)) / pairs
+
+    def _near(self, one: Float64, other: Float64) -> Float64:
+        return np.asarray(self._kernel.block(self._kernel.prepare(one), self._kernel.prepare(other)))

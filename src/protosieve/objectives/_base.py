@@ -10,7 +10,7 @@ import numpy as np
 
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means import FixedMean, Sampled
+from protosieve.means import FOREVER, FixedMean, Sampled
 
 __all__ = ["Block", "Need", "Objective", "Weighed", "same"]
 
@@ -33,6 +33,7 @@ class Block:
     mu: Float64  # the gradient of l at w = 0; the value of each row alone where there are no gradients
     diagonal: Float64
     signed: bool = False
+    sums: Float64 | None = None  # what a mean that follows the stream learns of them
 
     @property
     def pull(self) -> Float64:
@@ -122,9 +123,13 @@ class Objective(ABC):
     # -- along a stream, where it follows one
 
     @property
-    def looks_ahead(self) -> bool:
-        """Whether blocks may be asked for in other threads, before those ahead of them are judged."""
+    def in_threads(self) -> bool:
+        """Whether blocks may be asked for in other threads."""
         return False
+
+    def rows_ahead(self) -> int:
+        """Rows of a stream that can be asked for before a `refresh` is due; at zero it is."""
+        return FOREVER
 
     def check(self, rows: Array, name: str) -> None:  # noqa: B027  (most have nothing to check)
         """Raise `InputError` where rows cannot be of this problem."""
@@ -133,9 +138,8 @@ class Objective(ABC):
         """Itself, at the beginning of a stream: what changes along the way is not the user's."""
         return self
 
-    def observe(self, rows: Array) -> bool:
-        """A block has arrived and will be judged next; returns whether the members' gradients have changed."""
-        return False
+    def observe(self, block: Block) -> None:  # noqa: B027  (most learn nothing from it)
+        """Take in a block of the stream, which has been asked for before."""
 
     def refresh(self) -> bool:
         """Adopt all that was observed; returns whether the members' gradients have changed."""

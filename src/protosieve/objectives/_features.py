@@ -119,7 +119,7 @@ class FeatureObjective(FittedObjective):
         return "No feature helps on its own: check that rows are features and columns are samples, or try signed=True"
 
     @property
-    def looks_ahead(self) -> bool:
+    def in_threads(self) -> bool:
         return True
 
     def check(self, rows: Array, name: str) -> None:

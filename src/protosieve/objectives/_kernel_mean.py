@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from protosieve._state import storable
+from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.kernels import Kernel
@@ -14,6 +15,8 @@ from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.weights import NonNegativeQP, free_weights
 
 __all__ = ["KernelMean"]
+
+_BLOCK = 512
 
 
 @storable
@@ -42,12 +45,14 @@ class KernelMean(Objective):
         return repr(self.kernel)
 
     @property
-    def looks_ahead(self) -> bool:
-        return self.mean.is_fixed and self.kernel.in_threads
+    def in_threads(self) -> bool:
+        return self.kernel.in_threads and self.mean.in_threads
 
-    def observe(self, rows: Array) -> bool:
-        self.mean.observe(rows)
-        return self.mean.stale() and self.mean.refresh()
+    def rows_ahead(self) -> int:
+        return self.mean.rows_ahead()
+
+    def observe(self, block: Block) -> None:
+        self.mean.observe(block.rows, np.arange(block.first, block.first + len(block)), block.sums)
 
     def refresh(self) -> bool:
         return self.mean.refresh()
@@ -68,7 +73,8 @@ class KernelMean(Objective):
         """O(B size_of_mean d) for B rows."""
         with np.errstate(all="ignore"):
             points = self.kernel.prepare(rows)
-            mu, diagonal = self.mean.at(points), self.kernel.diagonal(points).astype(np.float64)
+            mu, sums = self.mean.meet(points)
+            diagonal = self.kernel.diagonal(points).astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(mu + diagonal))
         if len(wrong):
             row = int(wrong[0])
@@ -83,7 +89,7 @@ class KernelMean(Objective):
                 f"row {first + row}: its similarity to itself under {self.kernel!r} is {diagonal[row]:g}, to the "
                 f"target {mu[row]:g}; no kernel does that. A distance d becomes one as exp(-d)"
             )
-        return Block(first, rows, points, mu, diagonal, self.signed)
+        return Block(first, rows, points, mu, diagonal, self.signed, sums)
 
     def weigh(self, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
         """O(q^2 d + q size_of_mean d + q^3); ``mu`` where the means of the rows are known better."""
@@ -105,6 +111,18 @@ class KernelMean(Objective):
     def exact(self, rows: Array) -> tuple[Float64, Float64]:
         """Gram matrix and means of rows in float64, whatever their dtype; O(q^2 d + q size_of_mean d)."""
         return self.gram(rows), self.mean.exactly_at(self.kernel.prepare(rows.astype(np.float64)))
+
+    def means(self, rows: Array) -> Float64:
+        """The means of many rows in their own dtype, as well as they are known; O(n size_of_mean d)."""
+        known = self.mean.at_sample(rows)
+        if known is not None:
+            return known
+        starts = range(0, len(rows), _BLOCK)
+
+        def at(start: int) -> Float64:
+            return self.mean.exactly_at(self.kernel.prepare(rows[start : start + _BLOCK]))
+
+        return np.concatenate([np.zeros(0), *ahead_of(at, starts, in_threads=self.in_threads)])
 
     def gram(self, rows: Array) -> Float64:
         points = self.kernel.prepare(rows.astype(np.float64))

@@ -1,6 +1,7 @@
 """Least squares as a kernel mean: inner products of features for a kernel, those with y for a mean."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,13 +37,12 @@ class InnerProduct(Kernel):
 class Response(SettledMean):
     """``mu(x) = <x, y> / n`` in the place of a mean similarity."""
 
+    is_final: ClassVar[bool] = True
+
     y: Float64
 
     def at(self, points: Points) -> Float64:
         return np.asarray(points.left @ (self.y / np.sqrt(len(self.y))))
-
-    def sample_size(self) -> int | None:
-        return None
 
     def squared_norm(self, step: int) -> float:
         return float(self.y @ self.y) / len(self.y)

@@ -98,20 +98,13 @@ def _number(value: Any, none: float = math.nan) -> float:
 
 
 def _certificate(known: Mapping[str, Any]) -> Certificate:
-    sample = known["sample"]
-    return Certificate(
-        _number(known["value"]),
-        _number(known["upper_bound"]),
-        None if sample is None else int(sample),
-        _sampling(known["sampling"]),
-    )
+    return Certificate(_number(known["value"]), _number(known["upper_bound"]), _sampling(known["sampling"]))
 
 
 def _sampling(known: Mapping[str, Any] | None) -> SamplingError | None:
     if known is None:
         return None
-    first, second, third = (_number(power, math.inf) for power in known["powers"])
-    return SamplingError(int(known["population"]), (first, second, third), _number(known["standard_error"], math.inf))
+    return SamplingError(int(known["rows"]), int(known["population"]), _number(known["standard_error"], math.inf))
 
 
 def _trace(known: Mapping[str, Any]) -> Trace:

@@ -15,7 +15,7 @@ from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes, Tr
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.kernels._stored import as_plain
-from protosieve.means import FixedMean
+from protosieve.means import FixedMean, Judge
 from protosieve.objectives import KernelMean
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._unlike import by_all_rows
@@ -26,6 +26,7 @@ from protosieve.weights import NonNegativeQP
 
 __all__ = ["finish", "snapshot", "typed"]
 
+_BLOCK = 512
 _LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
 
 
@@ -73,7 +74,7 @@ def _result(run: Run, files: list[str], n_seen: int) -> Prototypes:
         )
         if run.unlike is not None and run.unlike.chosen_from is not None:  # along the stream it was another choice
             result = replace(result, trace=Trace(np.array([n_seen]), np.array([result.objective])))
-        random = _random_residual(run, judge, result.certificate)
+        random = _random_residual(run, judge)
         return replace(result, provenance=_provenance(run, result, _renamed(theirs.column_names), random))
 
 
@@ -98,18 +99,28 @@ def _solve(selector: StreamSelector, judge: KernelMean, result: Prototypes, mu: 
 
 
 def _judged(run: Run, judge: KernelMean, result: Prototypes, weights: Float64) -> Prototypes:
-    """The result at these weights: value and bound by the sample, of which the certificate says so."""
-    value = judge.weighed(result.rows, weights).value
-    sampled = FixedMean.over(judge.kernel, _sample(run, judge), run.n_target).sampled()
-    certificate = Certificate.of(value, result.certificate.upper_bound, sampled, result.rows, weights)
+    """The result at these weights."""
+    certificate = _certificate(run, judge, result.rows, weights)
     return replace(
         result,
         weights=weights,
-        objective=value,
+        objective=certificate.value,
         residual=certificate.residual,
         mmd=certificate.mmd,
         certificate=certificate,
     )
+
+
+def _certificate(run: Run, judge: KernelMean, rows: Array, weights: Float64) -> Certificate:
+    """By all rows of the target; where only a sample of it was kept, by what that says of all."""
+    sampled = judge.sampled()
+    if run.target is not None and run.n_target > len(run.target):
+        sampled = FixedMean.over(judge.kernel, run.target, run.n_target).sampled()
+        if sampled is not None and run.weighing is not None:
+            sampled = sampled._replace(is_fitted=False)  # weights are those of all rows
+    if sampled is not None:
+        return Certificate.by(Judge(sampled), rows, weights)
+    return Certificate(judge.weighed(rows, weights).value, judge.upper_bound(_BLOCK))
 
 
 def _sorted(result: Prototypes, shares: Float64) -> _Chosen:
@@ -123,9 +134,9 @@ def _sample(run: Run, judge: KernelMean) -> Array:
     """Rows of the target: those it was sampled by, or the stream's own."""
     if run.target is not None:
         return run.target
-    reservoir = judge.mean.stream_sample()
-    assert reservoir is not None
-    return reservoir.sample
+    sample = judge.mean.stream_sample()
+    assert sample is not None
+    return sample.settled().rows
 
 
 def _shown(run: Run) -> DataSample | None:
@@ -137,12 +148,12 @@ def _shown(run: Run) -> DataSample | None:
     return DataSample(numbers, rows, typed(table, run.layout), run.gallery.seen, run.options.target is not None)
 
 
-def _random_residual(run: Run, judge: KernelMean, certificate: Certificate) -> float:
+def _random_residual(run: Run, judge: KernelMean) -> float:
     """What as many random rows of the input leave, at their best weights."""
     assert run.random is not None
     rows = run.random.sample
-    value = NonNegativeQP.from_gram(*judge.exact(rows)).value
-    return Certificate(value, certificate.upper_bound).residual
+    weights = NonNegativeQP.from_gram(*judge.exact(rows)).weights
+    return _certificate(run, judge, rows, weights).residual
 
 
 def _table(run: Run, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_raw, require
 from protosieve._typing import Array
-from protosieve.pipeline._bottom import Bottom
 from protosieve.pipeline._tables import decoded, joined, packed, taken, unpacked
+from protosieve.sampling import Bottom
 
 __all__ = ["MOST", "Gallery", "Shown"]
 

@@ -69,7 +69,6 @@ class Options:
     max_categories: int = 32
     sample: int = 16384
     exact_weights: bool = False
-    passes: int = 1
     random_state: int | None = 0
     bad_rows: str = "error"
     format: str | None = None
@@ -83,7 +82,7 @@ class Options:
         self._choice("method", METHODS)
         self._choice("scale", SCALES)
         self._choice("bad_rows", POLICIES)
-        for name in ("max_categories", "sample", "passes"):
+        for name in ("max_categories", "sample"):
             whole_number(1).check("select", name, getattr(self, name))
         if self.partition_rows is not None:
             whole_number(1).check("select", "partition_rows", self.partition_rows)
@@ -93,10 +92,6 @@ class Options:
         if not isinstance(self.label, str | None):
             raise ParameterError(f"label must be the name of one column, got {self.label!r}; others can go to id")
         self._check_shown()
-        if self.passes > 1 and self.method != "swap":
-            raise ParameterError(
-                f'passes={self.passes} needs method="swap"; {self.method!r} has no use for a second look'
-            )
         if self.from_stdin:
             self._check_stdin()
 
@@ -151,12 +146,10 @@ class Options:
             raise ParameterError(
                 "partitions are read twice, and standard input comes once; store the rows in a file first"
             )
-        for name in ("passes", "exact_weights"):
-            if int(getattr(self, name)) > (name == "passes"):
-                raise ParameterError(
-                    f"{name}={getattr(self, name)!r} needs one more pass, and standard input comes once; "
-                    "store the rows in a file first"
-                )
+        if self.exact_weights:
+            raise ParameterError(
+                "exact_weights=True needs one more pass, and standard input comes once; store the rows in a file first"
+            )
 
 
 def _flag(name: str) -> str:

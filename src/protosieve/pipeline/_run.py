@@ -16,14 +16,15 @@ from protosieve._typed import are_counts, are_finite, are_raw, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
 from protosieve.io import Source
-from protosieve.means import CompressedMean, Reservoir
+from protosieve.means import CalibratedMean
 from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position
 from protosieve.pipeline._gallery import MOST, Gallery
 from protosieve.pipeline._options import METHODS, Options
 from protosieve.pipeline._tables import Records
 from protosieve.preprocess import Encoding, Layout, Survey
 from protosieve.preprocess._differences import FirstRows
-from protosieve.selectors import ProtoSwap, StreamSelector
+from protosieve.sampling import Reservoir
+from protosieve.selectors import StreamSelector
 from protosieve.selectors._files import restored
 from protosieve.selectors._stream import Saved, Standing
 
@@ -174,8 +175,7 @@ class Run:
             self.survey.update(block.rows[start : start + FEWEST])
 
     def choose_selector(self, kernel: Any, mean: Any) -> None:
-        m = self._count()
-        self._selector = METHODS[self.options.method](m, kernel=kernel, mean=mean, random_state=self.seed)
+        self._selector = METHODS[self.options.method](self._count(), kernel=kernel, mean=mean, random_state=self.seed)
 
     def _count(self) -> int:
         """Prototypes to look for: no more than there are rows, where that is known, and than memory has room for."""
@@ -306,7 +306,7 @@ class _Selecting(Phase):
     def begin(self, run: Run) -> None:
         assert run.target is not None
         is_sample = run.n_target > len(run.target)
-        run.choose_selector(run.options.kernel, CompressedMean(run.options.sample) if is_sample else None)
+        run.choose_selector(run.options.kernel, CalibratedMean(run.options.sample) if is_sample else None)
 
     def take(self, run: Run, block: Block) -> None:
         run.n_rows += len(block) if self.is_first else 0
@@ -357,26 +357,9 @@ class _Streaming(Phase):
         blocks, self._head = self._head, []
         encoded = [run.encoded.transform(block.rows) for block in blocks]
         kernel = run.options.kernel.resolve(np.concatenate(encoded), run.rng(3))
-        run.choose_selector(kernel, CompressedMean(run.options.sample))
+        run.choose_selector(kernel, CalibratedMean(run.options.sample))
         for block, rows in zip(blocks, encoded, strict=True):
             run.feed(block, rows, None)
-
-
-class _Reviewing(Phase):
-    """One more pass for the same choice. Rows that were let go may come back, so all columns are read again."""
-
-    label = "review"
-
-    def take(self, run: Run, block: Block) -> None:
-        selector = run.selector
-        assert isinstance(selector, ProtoSwap)
-        rows = block.rows[: max(run.n_rows - run.rows, 0)]  # of a file that has grown the others are counted only
-        if len(rows):
-            selector.review(rows, first=run.rows)
-        run.keep_records(block, run.rows)
-
-    def end(self, run: Run) -> None:
-        check_count(_names(self.sources), run.rows, run.n_rows)
 
 
 class _Weighing(Phase):
@@ -409,7 +392,6 @@ def phases_of(options: Options, layout: Layout, inputs: Sequence[Source], target
     if target:
         phases.append(Surveying(target, layout, is_input=False, is_target=True))
     phases.append(_Selecting(inputs))
-    phases += [_Reviewing(inputs) for _ in range(1, options.passes)]
     if options.exact_weights:
         phases.append(_Weighing(target or inputs, layout.columns))
     return phases

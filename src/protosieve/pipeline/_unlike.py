@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve._typing import Array
-from protosieve.means import Reservoir
 from protosieve.pipeline._blocks import Block, LeftOut
 from protosieve.pipeline._run import Run, UnlikeHead
 from protosieve.pipeline._tables import Records
 from protosieve.preprocess._differences import ratio_differs
+from protosieve.sampling import Reservoir
 
 __all__ = ["by_all_rows"]
 

@@ -69,7 +69,7 @@ class Quality:
     def left(self) -> float | None:
         """What the result leaves of all rows, as it judged itself by the kernel; None where it did not."""
         known = self.result.kernel is not None and math.isfinite(self.result.residual)
-        return self.result.certificate.left_in_all if known else None
+        return self.result.residual if known else None
 
     @cached_property
     def own(self) -> float:
@@ -89,8 +89,7 @@ class Quality:
         As the run has it; else by rows of the data in memory, unless it is plain that other rows were to be matched.
         """
         if self.told is not None:
-            own = self.result.certificate.left_in_all
-            return self.told + own - self.result.residual, own, ""  # the same sample has judged both
+            return self.told, self.result.residual, ""  # the same sample has judged both
         if not self.material.in_memory or self.judge is None or self.by_sample is None:
             return None
         return self.by_sample, self.own, f" Both are judged by {counted(self.judge.rows, 'row')} of the data."
@@ -166,7 +165,7 @@ class Quality:
             bound, error = certificate.mmd_bound(), certificate.standard_error
             found += [
                 _figure("MMD bound", bound, f"with 95 % confidence the MMD to all {n} rows is at most this"),
-                _figure("Standard error", error, "of the residual, from one sample to the next"),
+                _figure("Standard error", error, "of the residual"),
             ]
         if self.judge is not None and self.material.is_given:
             rows = counted(self.judge.rows, "row")

@@ -100,7 +100,7 @@ def _judge(result: Prototypes) -> tuple[str | None, str | None]:
     if certificate.sample is None:
         return "all rows", "value and bound are exact"
     of = "" if certificate.sampling is None else f" of {certificate.sampling.population:,}"
-    return f"{counted(certificate.sample, 'row')}", f"a uniform sample{of}; the MMD bound says what that is worth"
+    return f"{counted(certificate.sample, 'row')}", f"a uniform sample{of}; the standard error says what that is worth"
 
 
 def _shown(material: Material) -> tuple[str | None, str | None]:

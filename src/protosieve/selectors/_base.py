@@ -171,7 +171,7 @@ class StreamSelector(Selector):
         """Row numbers, rising, of all rows a result may still be made of, now or later.
 
         Who keeps something beside each row of a stream, an id or a text, can forget it for every other row. For
-        `ProtoSwap` that is the rows of its second look, too: without a target as many as the mean's sample has.
+        `ProtoSwap` these are the rows of its sample.
         """
         check_is_fitted(self)
         stream = self._stream
@@ -323,8 +323,10 @@ class StreamSelector(Selector):
     def _feed_parts(self, stream: Stream, rows: Array) -> Iterator[Array]:
         """The same, part by part."""
         while len(rows):
-            if stream.n_pending == 0 and len(rows) >= 2 * self.block_size and stream.looks_ahead:
-                full = len(rows) // self.block_size * self.block_size
+            ahead = stream.blocks_ahead(self.block_size) if stream.n_pending == 0 else 0
+            ahead = min(ahead, len(rows) // self.block_size)
+            if ahead > 1:
+                full = ahead * self.block_size
                 yield from self._advance_ahead(stream, rows[:full])
                 rows = rows[full:]
             elif stream.n_pending == 0 and len(rows) >= self.block_size:
@@ -346,7 +348,7 @@ class StreamSelector(Selector):
             self._advance(stream, stream.pending.copy())
 
     def _advance_ahead(self, stream: Stream, rows: Array) -> Iterator[Array]:
-        """Full blocks by a fixed mean: while one is judged, other threads compute the ``mu`` of the next."""
+        """Full blocks by one mean: while one is judged, other threads compute the ``mu`` of the next."""
         objective, first = stream.running, stream.n_judged
         starts = range(0, len(rows), self.block_size)
         for block in ahead_of(lambda at: objective.block(first + at, rows[at : at + self.block_size]), starts):
@@ -354,11 +356,11 @@ class StreamSelector(Selector):
             yield block.rows
 
     def _advance(self, stream: Stream, rows: Array) -> None:
-        """One block: the target learns of it, then the algorithm judges it."""
+        """One block, by all that was adopted of those before."""
         if stream.objective is None:
             self._begin(stream, rows)
         objective = stream.running
-        if objective.observe(rows) and stream.n_judged:
+        if objective.rows_ahead() <= 0 and objective.refresh():
             self._refresh(stream.progress, objective)
         block = objective.block(stream.n_judged, rows)
         if stream.progress is None:
@@ -366,8 +368,9 @@ class StreamSelector(Selector):
         self._take(stream, block)
 
     def _take(self, stream: Stream, block: Block) -> None:
-        """The algorithm judges a block."""
+        """The target learns of a block, and the algorithm judges it."""
         objective = stream.running
+        objective.observe(block)
         mean = stream.own_mean
         if mean is not None:
             stream.norm += mean.share_of_norm(slice(block.first, block.first + len(block)), block.mu)

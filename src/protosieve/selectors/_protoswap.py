@@ -1,74 +1,63 @@
 """ProtoSwap: one set, improved by exchanges."""
 
-import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.utils.validation import check_is_fitted
 
-from protosieve._blas import one_thread
 from protosieve._state import storable
-from protosieve._typed import are_finite, require
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError
-from protosieve.means import Mean, Members, Reservoir
-from protosieve.means._sample import lengthened
+from protosieve.errors import ParameterError
+from protosieve.kernels import Points
+from protosieve.means import Mean, Members, sample_for, stage_of
 from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
+from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
-from protosieve.selectors._rows import as_rows
 from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._stream import Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
 
 __all__ = ["ProtoSwap"]
 
-_ATTEMPTS = 4  # sets a second look at a small sample starts from
+_PASSES = 2  # over the candidates: a third adds a hundredth
+_FEW = 8192  # candidates offered in all, at least: a small sample is offered until nothing changes, and more than once
+_ATTEMPTS = 4  # times a small sample is offered to an empty set
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
 
 @storable
 @dataclass
-class Sample:
-    """A uniform sample of the stream with the rows' means, for the second look where the mean keeps none."""
-
-    reservoir: Reservoir
-    mu: Float64
-
-    def _check_form(self) -> None:
-        require(self.mu.shape == (len(self.reservoir.rows),), "the means of a sample")
-        require(are_finite(self.mu, self.reservoir.rows), "the rows of a sample")
-
-    def observe(self, block: Block) -> None:
-        rows, places = self.reservoir.observe(block.rows)
-        self.mu = lengthened(self.mu, len(self.reservoir.rows)) if len(self.mu) < len(self.reservoir.rows) else self.mu
-        self.mu[places] = block.mu[rows]
-
-
-@storable
-@dataclass
 class Swapping:
-    """The set, ProtoBasic's beside it, and rows for the second look."""
+    """ProtoBasic's rows, and what the set is made of: a sample, where the mean keeps none, or its members so far."""
 
-    members: Members
     best: Best
-    sample: Sample | None
+    sample: UniformSample | None
+    members: Members | None
     mu: list[Float64] = field(default_factory=list, init=False)  # of every row so far, if there will be more passes
 
     def _check(self, m: int) -> None:
-        self.members._check()
         self.best._check(m)
+        if self.members is not None:
+            self.members._check()
 
 
 class ProtoSwap(StreamSelector):
-    """Keep one set of m rows and exchange a member for a newcomer whenever that raises ``l``: the method to start with.
+    """Keep one set of m rows and exchange a member for another whenever that raises ``l``: the method to start with.
 
     While there is room every row with a positive gradient joins. A full set asks of each newcomer j whether taking it
-    in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. In one pass it is as
-    good as batch greedy selection or better, and it needs no thresholds.
+    in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. It is as good as batch
+    greedy selection or better, and it needs no thresholds.
+
+    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, twice and in random order,
+    from an empty set, when a result is asked for. Along the stream every row counts in the mean, and nothing is judged
+    too early: the order of the rows, sorted or shuffled, does not matter. Which rows are candidates follows from their
+    numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by the mean
+    as it is then known: a few per cent better on shuffled rows, several times slower, and far worse where the head of
+    the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
@@ -80,13 +69,6 @@ class ProtoSwap(StreamSelector):
     *The guarantee.* ProtoBasic's m rows are kept beside the set and the better of the two is the result, so it is worth
     at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper).
 
-    *The second look.* An unlucky order can strand one pass: when the head of the stream is unlike the rest (sorted
-    rows, sessions, seasons), rows that would serve later have gone by before anyone could know. So a uniform
-    sample of the stream is kept and offered once more, on a copy, whenever a result is asked for. In sorted orders this
-    brings the residual from several times that of batch selection to about the same (docs/selectors.md has the
-    figures). On stored data more ``passes`` do better still. An adversary who shows every useful row but once,
-    early, hurts any method with memory for m rows; the sample is what stands against it.
-
     Parameters
     ----------
     n_prototypes : int, default 10
@@ -97,14 +79,14 @@ class ProtoSwap(StreamSelector):
         The share of ``l`` by which an exchange must raise it once the set is full. Above zero there are fewer
         exchanges, the set is steadier along the stream, and the result worse. Single exchanges add little: try 1e-6 to
         1e-4.
-    second_look : int, default 4096
-        Rows of a sample that are offered again for a result; 0 for none. Where the mean keeps a sample of the stream
-        itself, that one serves.
-    passes : int, default 1
-        Times ``fit`` goes over the rows. For stored data only.
+    candidates : "auto", "all" or int, default "auto"
+        The rows exchanges are made with: a uniform sample of 32,768 rows, fewer where they have more than 1,024
+        columns; all rows, as they come; or a sample of so many rows.
+    passes : int, optional
+        Times the candidates are offered: by default 2, once for ``"all"``, of which more passes need stored data.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
-        most 20,000 rows, else a compressed sample.
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
+        cheap, up to some 35,000 rows, else calibrated.
     objective : Objective, optional
         `LeastSquares`, where that is wanted and not the kernel mean; see `protosieve.objectives`. Rows are then
         features; kernel and mean have no part in it.
@@ -118,9 +100,10 @@ class ProtoSwap(StreamSelector):
 
     Notes
     -----
-    A row costs its ``mu``, m kernel values, and O(m^2) if its gradient is positive; an exchange O(m) for each of the
-    few dozen rows judged together and O(m^2) in a product. Memory is O(m (m + d) + second_look d). A result costs
-    ``second_look`` more rows and O(m^3): a second or so, so ask for it when you need it, not after every chunk.
+    A row costs its ``mu``. A result costs the mean at the candidates, m kernel values and O(m^2) for each of them and
+    pass, and O(m) for each of the few dozen rows judged together and O(m^2) in a product for an exchange: half a second
+    for m = 100, some seconds for m = 1,000; so ask for it when you need it, not after every chunk. With ``"all"`` rows
+    of the stream bear that cost. Memory is O(m (m + d) + candidates d).
 
     References
     ----------
@@ -144,8 +127,8 @@ class ProtoSwap(StreamSelector):
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
         "margin": share(),
-        "second_look": whole_number(0),
-        "passes": whole_number(1),
+        "candidates": whole_number(1).or_one_of("auto", "all"),
+        "passes": whole_number(1).or_one_of(None),
     }
 
     def __init__(
@@ -154,8 +137,8 @@ class ProtoSwap(StreamSelector):
         *,
         kernel: Any = None,
         margin: float = 0.0,
-        second_look: int = 4096,
-        passes: int = 1,
+        candidates: Any = "auto",
+        passes: int | None = None,
         mean: Mean | None = None,
         objective: Objective | None = None,
         random_state: Any = None,
@@ -165,7 +148,7 @@ class ProtoSwap(StreamSelector):
         self.n_prototypes = n_prototypes
         self.kernel = kernel
         self.margin = margin
-        self.second_look = second_look
+        self.candidates = candidates
         self.passes = passes
         self.mean = mean
         self.objective = objective
@@ -173,11 +156,15 @@ class ProtoSwap(StreamSelector):
         self.block_size = block_size
         self.verbose = verbose
 
+    @property
+    def _takes_all(self) -> bool:
+        return isinstance(self.candidates, str) and self.candidates == "all"
+
     def _check_streaming(self) -> None:
-        if self.passes != 1:
+        if self._takes_all and self.passes not in (None, 1):
             raise ParameterError(
-                f"ProtoSwap: passes={self.passes} needs stored data, and partial_fit sees its rows once; "
-                "use fit, or passes=1"
+                f"ProtoSwap: passes={self.passes} over all rows needs stored data, and partial_fit sees its rows once; "
+                'use fit, candidates="auto" or passes=1'
             )
 
     def _begun(self) -> KernelMean:
@@ -188,155 +175,143 @@ class ProtoSwap(StreamSelector):
         return super()._weigh(objective if self.objective is None else self.objective, rows, start, mu)
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
-        sample = None
-        if self.second_look and objective.mean.stream_sample() is None:
-            seed = np.random.default_rng(rng.integers(2**63))
-            sample = Sample(Reservoir.empty(self.second_look, block.rows, seed), np.zeros(0))
-        members = Members.none(self.n_prototypes, self.margin, block.rows, block.points, objective.signed)
-        return Swapping(members, Best.none(block), sample)
+        if self._takes_all:
+            return Swapping(Best.none(block), None, self._empty(objective, block.rows))
+        return Swapping(Best.none(block), self._sample(block, objective, rng), None)
+
+    def _empty(self, objective: KernelMean, like: Array) -> Members:
+        points = objective.kernel.prepare(like[:1])
+        return Members.none(self.n_prototypes, self.margin, like, points, objective.signed)
+
+    def _sample(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> UniformSample | None:
+        """For the candidates, where the mean keeps none; or none so large, but for what it holds out."""
+        kept = objective.mean.stream_sample()
+        auto = isinstance(self.candidates, str)
+        size = sample_for(block.rows.shape[1]) if auto else int(self.candidates)
+        if kept is not None and (auto or 5 * size <= 4 * kept.size):
+            return None
+        seed = objective.mean.seed()
+        return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = np.arange(block.first, block.first + len(block))
-        progress.members.offer(objective.kernel, indices, block.rows, block.points, block.diagonal, block.mu)
         progress.best.take(block, self.n_prototypes)
         if progress.sample is not None:
-            progress.sample.observe(block)
-        if self.passes > 1:
-            progress.mu.append(block.mu)
+            progress.sample.observe(block.rows, indices, block.mu)
+        if progress.members is not None:
+            progress.members.offer(objective.kernel, indices, block.rows, block.points, block.diagonal, block.mu)
+            if (self.passes or 1) > 1:
+                progress.mu.append(block.mu)
 
     def _look_again(self, stream: Stream, rows: Array) -> None:
-        if self.passes == 1:
+        if not self._takes_all or self.passes in (None, 1):
             return
         self._judge_pending(stream)
         mu, stream.progress.mu = np.concatenate(stream.progress.mu), []
         for _ in range(1, self.passes):
             self._offer(stream.progress.members, cast(KernelMean, stream.running), np.arange(len(rows)), rows, mu)
 
-    def review(self, X: Any, first: int = 0) -> Self:
-        """Offer rows of the stream once more: the next pass over stored data, in chunks of any size.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n, d)
-            Rows that were seen before; rows that are members now are left out.
-        first : int, default 0
-            The number, in the stream, of the first of them.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        ``fit`` with ``passes`` does this for data in memory. O(n (size_of_mean d + m (d + m))). All of the stream must
-        have been seen: rows that wait for a full block are judged first. Chunks whose length is a multiple of
-        ``block_size`` give the same result, bit for bit, however many there are.
-        """
-        check_is_fitted(self)
-        with self._lock, self._unchanged_on_error(), one_thread():
-            self._check_unchanged()
-            rows = as_rows(X, "X", first, self._stream.pending.dtype)
-            self._remember_columns(X, reset=False)
-            if not 0 <= first <= first + len(rows) <= self._stream.n_seen:
-                raise InputError(
-                    f"review: rows {first} to {first + len(rows) - 1} are not all among the "
-                    f"{self._stream.n_seen} seen; give new rows to partial_fit"
-                )
-            stream = copy.deepcopy(self._stream)
-            self._judge_pending(stream)
-            indices = np.arange(first, first + len(rows))
-            self._offer(stream.progress.members, cast(KernelMean, stream.running), indices, rows, None)
-            self._stream, self._result = stream, None
-        return self
-
     def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
-        members = progress.members
-        members.renew(objective.at_zero(members.rows))
         progress.best.renew(objective)
+        if progress.members is not None:
+            progress.members.renew(objective.at_zero(progress.members.rows))
 
-    def _value(self, progress: Swapping) -> float:
-        return progress.members.exchange.value
+    def _value(self, progress: Swapping) -> float | None:
+        return None if progress.members is None else progress.members.exchange.value
 
-    def _accepted(self, progress: Swapping) -> int:
-        return progress.members.joined
+    def _accepted(self, progress: Swapping) -> int | None:
+        return None if progress.members is None else progress.members.joined
 
-    def _exchanged(self, progress: Swapping) -> int:
-        return progress.members.joined - progress.members.exchange.size
+    def _exchanged(self, progress: Swapping) -> int | None:
+        return None if progress.members is None else progress.members.joined - progress.members.exchange.size
 
     def _held(self, progress: Swapping, objective: KernelMean) -> NDArray[np.int64]:
-        members = progress.members
-        sample = objective.mean.stream_sample() if progress.sample is None else progress.sample.reservoir
-        looked_at = np.zeros(0, np.int64) if sample is None or not self.second_look else sample.indices[: sample.filled]
-        return np.concatenate([members.indices[members.exchange.slots], progress.best.indices, looked_at])
+        if progress.members is not None:
+            held = progress.members.indices[progress.members.exchange.slots]
+        else:
+            held = self._kept(progress, objective).all_numbers
+        return np.concatenate([held, progress.best.indices])
+
+    def _kept(self, progress: Swapping, objective: KernelMean) -> UniformSample:
+        sample = objective.mean.stream_sample() if progress.sample is None else progress.sample
+        assert sample is not None
+        return sample
+
+    def _stage(self, progress: Swapping, objective: KernelMean) -> SampledRows:
+        """The candidates as of now."""
+        sample = self._kept(progress, objective)
+        if isinstance(self.candidates, str):
+            return stage_of(sample)
+        return sample.settled().held.take(slice(int(self.candidates)))
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
-        self._second_look(progress, objective)
-        members, slots = progress.members, progress.members.exchange.slots
+        members = progress.members or self._exchange(self._stage(progress, objective), objective)
+        slots = members.exchange.slots
         found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
         basic = progress.best.selection()
-        return basic if self._is_better(basic, progress.best.pull, objective, members.exchange.value) else found
+        at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # as the members were judged
+        return basic if self._is_better(basic, at, objective, members.exchange.value) else found
 
-    def _second_look(self, progress: Swapping, objective: KernelMean) -> None:
-        """Offer the sample in random order.
+    def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
+        """The set that exchanges over the candidates lead to, each pass in an order of its own, from no members.
 
-        As long as no more than ``second_look`` rows are offered in all, a small sample is offered until nothing
-        changes, and then to an empty set, a few times: exchanges one by one can get stuck, and where there are few rows
-        that is cheap to mend.
+        Exchanges one by one can get stuck, and where there are few candidates that is cheap to mend: these are offered
+        until nothing changes, and then to an empty set again, a few times.
         """
-        if not self.second_look:
-            return
-        own = progress.sample
-        reservoir, mu = (objective.mean.stream_sample(), None) if own is None else (own.reservoir, own.mu)
-        assert reservoir is not None
-        left, tried = self.second_look, progress.members
+        mu = drawn.mu if objective.mean.is_final else objective.means(drawn.rows)
+        rng, left, best = np.random.default_rng(0), _FEW, None  # the order is that of hashes, shuffled
         for _ in range(_ATTEMPTS):
-            left -= self._offer_sample(tried, objective, reservoir, mu, left)
-            if tried.exchange.value > progress.members.exchange.value:
-                progress.members = tried
-            if left < reservoir.filled:
-                return
-            tried = tried.emptied()
+            tried = self._empty(objective, drawn.rows)
+            left -= self._offer_until(tried, objective, drawn.numbers, drawn.rows, mu, rng, left)
+            if best is None or tried.exchange.value > best.exchange.value:
+                best = tried
+            if left < len(mu):
+                break
+        assert best is not None
+        return best
 
-    def _offer_sample(
-        self, members: Members, objective: KernelMean, sample: Reservoir, mu: Float64 | None, most: int
-    ) -> int:
-        """Until nothing changes, or ``most`` rows have been offered; returns how many were."""
-        offered, changed = 0, True
-        while changed and (not offered or offered + sample.filled <= most):
-            before = members.indices.copy()
-            order = sample.rng.permutation(sample.filled)[: self.second_look]
-            self._offer(
-                members, objective, sample.indices[order], sample.rows[order], None if mu is None else mu[order]
-            )
-            changed = not np.array_equal(before, members.indices)
-            offered += len(order)
-        return offered
-
-    def _offer(
+    def _offer_until(
         self,
         members: Members,
         objective: KernelMean,
         indices: NDArray[np.int64],
         rows: Array,
-        mu: Float64 | None,
+        mu: Float64,
+        rng: np.random.Generator,
+        most: int,
+    ) -> int:
+        """All passes, and where few rows, ``most``, are offered then, until nothing changes; returns how many were."""
+        offered, changed = 0, True
+        while offered < (self.passes or _PASSES) * len(mu) or (changed and offered + len(mu) <= most):
+            before = members.indices.copy()
+            order = rng.permutation(len(mu))
+            self._offer(members, objective, indices[order], rows[order], mu[order])
+            changed = not np.array_equal(before, members.indices)
+            offered += len(mu)
+        return offered
+
+    def _offer(
+        self, members: Members, objective: KernelMean, indices: NDArray[np.int64], rows: Array, mu: Float64
     ) -> None:
-        """Rows seen before, those that are members now left out."""
+        """Rows with their means, those that are members now left out."""
         for start in range(0, len(rows), self.block_size):
             part = np.arange(start, min(start + self.block_size, len(rows)))
             part = part[~np.isin(indices[part], members.indices)]
             points = objective.kernel.prepare(rows[part])
-            means = objective.mean.at(points) if mu is None else mu[part]
             diagonal = objective.kernel.diagonal(points).astype(np.float64)
-            members.offer(objective.kernel, indices[part], rows[part], points, diagonal, means)
+            members.offer(objective.kernel, indices[part], rows[part], points, diagonal, mu[part])
 
-    def _is_better(self, basic: Selection, pull: Float64, objective: KernelMean, value: float) -> bool:
+    def _is_better(
+        self, basic: Selection, at: Callable[[Points], Float64], objective: KernelMean, value: float
+    ) -> bool:
         """Whether ProtoBasic's rows are worth more. A bound, with the signs of weights ignored, mostly tells."""
         if not len(basic.indices):
             return False
         value *= 1 + _EQUAL
         points = objective.kernel.prepare(basic.rows)
         nonzero = objective.kernel.diagonal(points) > 0  # a row of zeros, to Linear(), is similar to nothing
-        points, mu = points.take(nonzero), (objective.at_zero(basic.rows) if objective.signed else pull)[nonzero]
+        points = points.take(nonzero)
+        mu = at(points)
         gram = objective.kernel.block(points, points).astype(np.float64)
         np.fill_diagonal(gram, objective.kernel.diagonal(points))  # with a ridge it is not the product's own
         root, _ = definite_cholesky(np.tril(gram), float(np.finfo(basic.rows.dtype).eps))

@@ -18,6 +18,15 @@ class Rule:
     words: str
     holds: Callable[[object], bool]
 
+    def or_one_of(self, *values: str | None) -> "Rule":
+        """The same, with these values allowed too."""
+        named = ", ".join("None" if value is None else f'"{value}"' for value in values)
+
+        def holds(value: object) -> bool:
+            return (value in values) if value is None or isinstance(value, str) else self.holds(value)
+
+        return Rule(f"{named} or {self.words}", holds)
+
     def check(self, owner: str, name: str, value: object) -> None:
         if not self.holds(value):
             raise ParameterError(f"{owner}: {name} must be {self.words}, got {value!r}")

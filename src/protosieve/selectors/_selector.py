@@ -20,7 +20,7 @@ from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, as_kernel
-from protosieve.means import CompressedMean, ExactMean, Mean
+from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
@@ -34,7 +34,6 @@ _CONTENT_WITH: dict[Need, tuple[str, ...]] = {
     Need.VALUES: ("ProtoBasic", "Streak"),
     Need.GRADIENTS: ("ProtoBasic", "ProtoStream", "Streak", "ProtoDash"),
 }
-_EXACT_UP_TO = 20_000  # rows of a target: beyond, every row would cost more than the sample is worth
 
 __all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
 
@@ -236,10 +235,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"{'' if stated.signed else 'non-negative '}weights help. {stated.remedy()}"
             )
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
-        weights, value = weighed.weights, weighed.value
+        weights = weighed.weights
         order = np.lexsort((chosen.indices, -np.abs(weights)))
-        bound = objective.upper_bound(self.block_size)
-        certificate = Certificate.of(value, bound, objective.sampled(), chosen.rows, weights)
+        certificate = self._certificate(objective, chosen.rows, weighed)
         if self.objective is not None:
             certificate = replace(certificate, whole=stated.whole())
         self._warn(stated, certificate, len(chosen.indices), n_seen)
@@ -248,11 +246,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             indices=chosen.indices[order],
             rows=chosen.rows[order],
             weights=weights[order],
-            objective=value,
+            objective=certificate.value,
             residual=certificate.residual,
             mmd=certificate.mmd,
             certificate=certificate,
-            trace=recorder.trace(n_seen, value, counts, bound),
+            trace=recorder.trace(n_seen, certificate.value, counts, certificate.upper_bound),
             kernel=objective.kernel if self.objective is None else None,
             selector=type(self).__name__,
             parameters=self.get_params(deep=False),
@@ -263,6 +261,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             evaluations=objective.evaluations(),
             feature_names=None if names is None else tuple(map(str, names)),
         )
+
+    def _certificate(self, objective: Objective, rows: Array, weighed: Weighed) -> Certificate:
+        sampled = objective.sampled()
+        if sampled is None:
+            return Certificate(weighed.value, objective.upper_bound(self.block_size))
+        return Certificate.by(Judge(sampled), rows, weighed.weights)
 
     def _warn(self, stated: Objective, certificate: Certificate, kept: int, n_seen: int) -> None:
         """Of a result that is right, but not what was perhaps expected."""
@@ -325,7 +329,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return Gaussian() if self.kernel is None else as_kernel(self.kernel)
 
     def _mean(self, target: Array | None) -> Mean:
-        return default_mean(target) if self.mean is None else self.mean
+        return default_mean(target, self.n_prototypes) if self.mean is None else self.mean
 
     def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
         """What was passed to ``fit``, checked: rows, and the target where one was given."""
@@ -383,9 +387,16 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise
 
 
-def default_mean(target: Array | None) -> Mean:
-    """Exact, unless every row would cost more than that is worth."""
-    return ExactMean() if target is not None and len(target) <= _EXACT_UP_TO else CompressedMean()
+def default_mean(target: Array | None, n_prototypes: int) -> Mean:
+    """Exact where that is cheaper, for a stream as long as the target.
+
+    In kernel values: n^2; or P for each row of target and stream, and those between the rows of the sample. A Cholesky
+    factor of P columns takes the time of some P^3 / 50 of them.
+    """
+    if target is None:
+        return CalibratedMean()
+    n, points, sample = len(target), points_for(n_prototypes), sample_for(target.shape[1])
+    return ExactMean() if n**2 <= 2 * n * points + min(n, sample) ** 2 + points**3 / 50 else CalibratedMean()
 
 
 def check_labels(y: Any, rows: Array) -> None:

@@ -132,10 +132,11 @@ class Stream:
         require(self.n_judged == 0 or self.progress is not None, "rows were judged, and nothing is known of them")
         require(self.progress is None or self.objective is not None, "rows were judged, by no objective")
 
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether the mean of a block can be computed before the blocks ahead of it are judged."""
-        return self.progress is not None and self.running.looks_ahead
+    def blocks_ahead(self, block_size: int) -> int:
+        """Blocks that can be looked at, in other threads, before those ahead of them are judged."""
+        if self.progress is None or not self.running.in_threads:
+            return 0
+        return -(-self.running.rows_ahead() // block_size)
 
     @property
     def own_mean(self) -> FixedMean | None:

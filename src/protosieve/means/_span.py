@@ -1,0 +1,56 @@
+"""The span of a few points in the kernel's space: what a mean, known at the points, is there."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel
+from protosieve.weights import definite_cholesky
+
+__all__ = ["Span"]
+
+# Of the mean diagonal. Directions of the span below it are told apart by rounding alone: kernel values of float32 rows
+# are off by some 1e-7, and sums of them over many rows by less.
+_RIDGE = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 1e-12}
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """All combinations of points ``z_p``. With their Gram matrix ``K_Z = R R'`` the projection of a row's embedding has
+    the coordinates ``R^-1 k(Z, x)``.
+    """
+
+    kernel: Kernel
+    rows: Array  # the points
+
+    def __deepcopy__(self, memo: object) -> "Span":
+        return self
+
+    @cached_property
+    def root(self) -> Float64:
+        """The factor, lower triangular. O(P^2 d + P^3)."""
+        points = self.kernel.prepare(self.rows.astype(np.float64))
+        gram, diagonal = self.kernel.block(points, points), self.kernel.diagonal(points)
+        ridge = _RIDGE[self.rows.dtype] * float(diagonal.mean()) or 1.0  # rows that are like nothing: a span of nothing
+        gram[np.diag_indices_from(gram)] = diagonal + ridge
+        try:
+            return np.asarray(cholesky(gram, lower=True, check_finite=False))
+        except LinAlgError:
+            return definite_cholesky(gram, ridge)[0]
+
+    def solve(self, values: Float64) -> Float64:
+        """The weights of the points by which their combination has these values at them; O(P^2)."""
+        half = self.half_solve(values)
+        return np.asarray(solve_triangular(self.root, half, lower=True, trans=1, check_finite=False))
+
+    def half_solve(self, values: Float64) -> Float64:
+        """The coordinates of what has these values at the points; O(P^2)."""
+        return np.asarray(solve_triangular(self.root, values, lower=True, check_finite=False))
+
+    def coordinates(self, rows: Array) -> Float64:
+        """Of rows, a column each, shape (P, n); O(n P (d + P))."""
+        points, others = (self.kernel.prepare(each.astype(np.float64)) for each in (self.rows, rows))
+        return self.half_solve(self.kernel.block(points, others))

@@ -1,0 +1,139 @@
+"""The uniform sample that everything about a stream is made of: by hash of the row number, rows and all."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typed import are_counts, are_raw, require
+from protosieve._typing import Array, Float64, Indices
+from protosieve.sampling._bottom import hashes
+
+__all__ = ["SampledRows", "UniformSample"]
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows with their numbers in the stream, and what a mean was at them when they came."""
+
+    rows: Array
+    numbers: NDArray[np.int64]
+    mu: Float64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __deepcopy__(self, memo: object) -> "SampledRows":
+        return self
+
+    def take(self, which: slice | Indices) -> "SampledRows":
+        return SampledRows(self.rows[which], self.numbers[which], self.mu[which])
+
+    def _check_form(self) -> None:
+        require(are_raw(self.rows), "the rows of a sample")
+        require(self.numbers.shape == self.mu.shape == (len(self),), "a sample has a number for each row")
+        require((self.numbers >= 0).all(), "the numbers of a sample's rows")
+
+
+@storable
+@dataclass
+class UniformSample:
+    """The ``size`` rows whose numbers have the smallest hashes, the smallest first.
+
+    Which rows these are follows from the seed and the numbers of all rows, not from the order they come in; and the
+    first few of them are the sample of that size. O(block) time per block, and O(size (d + log size)) each time it
+    has grown by a quarter, for rows wait before they are sorted in. Arrays are replaced, never written to: copies
+    share them.
+
+    >>> import numpy as np
+    >>> X = np.arange(1000.0)[:, None]
+    >>> there, back = (UniformSample.empty(5, X, seed=0) for _ in range(2))
+    >>> there.observe(X, np.arange(1000)), back.observe(X[::-1], np.arange(1000)[::-1])
+    (None, None)
+    >>> np.array_equal(there.settled().rows, back.settled().rows)
+    True
+    """
+
+    size: int
+    seed: int
+    held: SampledRows
+    seen: int = 0
+    waiting: list[SampledRows] = field(default_factory=list)
+    _limit: np.uint64 = field(init=False, repr=False, compare=False)  # hashes above it are of no more use
+
+    @classmethod
+    def empty(cls, size: int, like: Array, seed: int) -> "UniformSample":
+        return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)))
+
+    def __post_init__(self) -> None:
+        full = len(self.held) == self.size
+        self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(2**64 - 1)
+
+    def __deepcopy__(self, memo: object) -> "UniformSample":
+        return replace(self, waiting=list(self.waiting))
+
+    @property
+    def rows(self) -> Array:
+        return self.held.rows
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.held.numbers
+
+    @property
+    def all_numbers(self) -> NDArray[np.int64]:
+        """Of the rows it holds, those that wait included: none of all others will ever be in it."""
+        return np.concatenate([part.numbers for part in (self.held, *self.waiting)])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds every row that came."""
+        return self.seen <= self.size
+
+    def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> None:
+        """Rows that were not offered before, with their numbers."""
+        self.seen += len(rows)
+        small = np.flatnonzero(hashes(self.seed, numbers) <= self._limit)
+        if len(small):
+            self.waiting.append(SampledRows(rows, numbers, np.zeros(len(rows)) if mu is None else mu).take(small))
+            if 4 * sum(map(len, self.waiting)) >= self.size:
+                self.settle()
+
+    def settle(self) -> None:
+        """Sort in the rows that wait."""
+        if self.waiting:
+            parts = [self.held, *self.waiting]
+            numbers = np.concatenate([part.numbers for part in parts])
+            first = np.argsort(hashes(self.seed, numbers))[: self.size]
+            rows, mu = np.concatenate([part.rows for part in parts]), np.concatenate([part.mu for part in parts])
+            self.held, self.waiting = SampledRows(rows, numbers, mu).take(first), []
+            self.__post_init__()
+
+    def settled(self) -> "UniformSample":
+        """The same with nothing waiting; itself is left as it is."""
+        other = self.__deepcopy__({})
+        other.settle()
+        return other
+
+    def merge(self, other: "UniformSample") -> None:
+        """Take in the sample of other rows, drawn with the same seed."""
+        assert (other.seed, other.size) == (self.seed, self.size)
+        theirs, seen = other.settled().held, self.seen + other.seen
+        self.observe(theirs.rows, theirs.numbers, theirs.mu)
+        self.seen = seen
+
+    def _check_form(self) -> None:
+        require(self.size >= 1 and self.seed >= 0 and are_counts(self.size, self.seen), "the size of a sample")
+        require(len(self.held) <= self.size, "there are more rows in a sample than it has room for")
+        require(len(self.held) + sum(map(len, self.waiting)) <= self.seen, "a sample has more rows than came")
+        widths = {part.rows.shape[1:] for part in (self.held, *self.waiting)}
+        require(len(widths) == 1, "the columns of a sample's rows")
+        numbers = self.all_numbers
+        require(len(np.unique(numbers)) == len(numbers), "a row is in a sample twice")
+        require((np.diff(np.argsort(hashes(self.seed, self.numbers))) == 1).all(), "the order of a sample's rows")
+
+    def _check(self) -> None:
+        self._check_form()
+        assert len(self.settled().held) == min(self.size, self.seen)
