@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise
 
 from protosieve import ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream
 from protosieve.kernels import Cosine, FunctionKernel, Gaussian, Laplacian, Linear, MultiScale, Polynomial, as_kernel
+from protosieve.objectives._quadratic import InnerProduct
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(30, 5)), rng.normal(size=(20, 5))
@@ -44,6 +45,29 @@ def test_the_dtype_of_the_rows_decides(kernel, twin):
 def test_the_diagonal_is_the_blocks_diagonal(kernel, twin):
     np.testing.assert_allclose(kernel.diagonal(kernel.prepare(A)), np.diag(twin(A, A)), rtol=1e-12)
     assert len(kernel.diagonal(kernel.prepare(A[:0]))) == 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [*(kernel for kernel, _ in TWINS), InnerProduct(0.1, True)], ids=lambda k: repr(k)[:24]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_room_for_the_result_changes_no_bit_of_it(kernel, dtype):
+    many = kernel.prepare(np.random.default_rng(1).normal(size=(230, 5)).astype(dtype))  # of more than one strip
+    few = kernel.prepare(B.astype(dtype))
+    for left, right in ((many, many), (many, few), (few, few), (few.take(slice(0)), few)):
+        room = np.full((len(left), len(right)), np.nan, left.left.dtype)
+        plain = kernel.block(left, right)
+        np.testing.assert_array_equal(kernel.block(left, right, out=room), plain)
+        np.testing.assert_array_equal(kernel.block(left, right, room), plain)  # which is used already
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), MultiScale(3.0)])
+def test_strips_of_any_length_give_the_same_bits(kernel, monkeypatch):
+    rows = kernel.prepare(A.astype(np.float32))
+    whole = kernel.block(rows, rows)
+    for strip in (1, 7, 64, 899):
+        monkeypatch.setattr("protosieve.kernels._radial._STRIP", strip)
+        np.testing.assert_array_equal(kernel.block(rows, rows), whole)
 
 
 def test_cosine_of_a_zero_row_is_zero():

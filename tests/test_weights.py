@@ -1,5 +1,7 @@
 """The non-negative quadratic program against SciPy, under stress."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -67,6 +69,57 @@ def test_from_gram_and_append_agree(seed):
     again = NonNegativeQP.from_gram(K, mu, grown.weights)
     again._check()
     assert again.value == pytest.approx(grown.value, rel=1e-9)
+
+
+def moved_at_once(many):
+    """Whole sets change sides where more than so many are wrong."""
+    return patch("protosieve.weights._nonnegative._MANY", many)
+
+
+@settings(deadline=None, max_examples=200)
+@given(seeds, st.sampled_from([1, 2, 20]))
+def test_whole_sets_that_change_sides_solve_the_same_program(seed, turns):
+    K, mu = problem(seed, size=seed % 97)
+    rng = np.random.default_rng(seed)
+    start = rng.random(len(mu)) * (rng.random(len(mu)) < 0.5) if seed % 2 else None
+    with moved_at_once(np.inf):
+        slow = NonNegativeQP.from_gram(K, mu, start)
+    with moved_at_once(0), patch("protosieve.weights._pivoting._TURNS", turns):
+        quick = NonNegativeQP.from_gram(K, mu, start)
+        quick._check()
+        assert quick.value == pytest.approx(slow.value, rel=1e-8)
+        other = mu * rng.uniform(0.5, 1.5, size=len(mu))
+        quick.renew(other)
+        quick._check()
+    with moved_at_once(np.inf):
+        assert quick.value == pytest.approx(NonNegativeQP.from_gram(K, other).value, rel=1e-8)
+        assert slow.value == pytest.approx(best_value(K, mu), rel=1e-8)
+
+
+@pytest.mark.parametrize("width", [0.3, 3.0])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_many_members_are_weighed_as_one_after_the_other(width, copies):
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.normal(size=(400 // copies, 5)), copies, axis=0)
+    K, mu = oracles.gaussian(X, X, width), oracles.gaussian(X, rng.normal(size=(99, 5)), width).mean(axis=1)
+    with patch.object(NonNegativeQP, "_wake", autospec=True, side_effect=NonNegativeQP._wake) as wakes:
+        quick = NonNegativeQP.from_gram(K, mu)
+    quick._check()
+    with moved_at_once(np.inf):
+        slow = NonNegativeQP.from_gram(K, mu)
+    np.testing.assert_allclose(K @ quick.weights, K @ slow.weights, atol=1e-9)
+    assert np.count_nonzero(quick.weights) <= 1.02 * np.count_nonzero(slow.weights)  # copies have no share of a weight
+    assert wakes.call_count <= 0.1 * np.count_nonzero(slow.weights)
+
+
+def test_members_that_say_nothing_are_no_trouble_to_whole_sets():
+    X = np.random.default_rng(6).normal(size=(200, 3))
+    X[::4] = 0.0
+    X[1::4] *= 1e-120
+    K = X @ X.T
+    qp = NonNegativeQP.from_gram(K, K @ np.full(200, 0.01))
+    qp._check()
+    assert not qp.weights[::4].any()
 
 
 @relaxed

@@ -58,8 +58,12 @@ class Kernel(ABC):
         """Rows in multiplied form, same dtype; O(n d)."""
 
     @abstractmethod
-    def block(self, A: Points, B: Points) -> Array:
-        """The matrix ``k(a, b)``; O(len(A) len(B) d)."""
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        """The matrix ``k(a, b)``; O(len(A) len(B) d).
+
+        ``out`` is room for the result, which may be used: of its shape and dtype, C-contiguous. Who computes one block
+        after the other saves the time it takes to get memory. The result is what is returned, in ``out`` or not.
+        """
 
     @abstractmethod
     def diagonal(self, A: Points) -> Array:

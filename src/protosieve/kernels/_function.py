@@ -40,7 +40,7 @@ class FunctionKernel(Kernel):
     def prepare(self, X: Array) -> Points:
         return Points(X)
 
-    def block(self, A: Points, B: Points) -> Array:
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
         if not len(A) or not len(B):
             return np.empty((len(A), len(B)), A.left.dtype)  # many functions refuse an empty block
         K = np.asarray(self.function(A.left, B.left))

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.kernels._base import Points
 from protosieve.kernels._radial import RadialKernel
 from protosieve.kernels._width import Width, check_width
 
@@ -47,5 +46,5 @@ class Gaussian(RadialKernel):
     def __post_init__(self) -> None:
         check_width("Gaussian", self.width)
 
-    def block(self, A: Points, B: Points) -> Array:
-        return self._exponential(A, B)
+    def _profile(self, e: Array, spare: Array) -> None:
+        """It is the exponential."""

@@ -57,8 +57,8 @@ class Laplacian(Kernel):
     def nearness(self, A: Points, B: Points) -> Array:
         return np.asarray(-cdist(A.left, B.left, "cityblock"))
 
-    def block(self, A: Points, B: Points) -> Array:
-        K = self.nearness(A, B)
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        K = self.nearness(A, B)  # in float64, so there is no use for room in another dtype
         np.exp(K, out=K)
         return K.astype(A.left.dtype, copy=False)
 

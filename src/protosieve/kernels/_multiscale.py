@@ -3,10 +3,11 @@
 import numbers
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import ParameterError
-from protosieve.kernels._base import Points
 from protosieve.kernels._radial import RadialKernel
 from protosieve.kernels._width import Width, check_width
 
@@ -59,12 +60,11 @@ class MultiScale(RadialKernel):
         if isinstance(self.scales, bool) or not isinstance(self.scales, numbers.Integral) or self.scales < 1:
             raise ParameterError(f"MultiScale: scales must be a whole number of at least 1, got {self.scales!r}")
 
-    def block(self, A: Points, B: Points) -> Array:
-        power = self._exponential(A, B)
-        total = power.copy()
+    def _profile(self, e: Array, spare: Array) -> None:
+        power = e
         for _ in range(1, self.scales):
-            power *= power
-            power *= power
-            total += power
-        total /= self.scales
-        return total
+            np.square(power, out=spare)
+            np.square(spare, out=spare)
+            e += spare
+            power = spare
+        e *= e.dtype.type(1 / self.scales)

@@ -35,8 +35,8 @@ class Linear(Kernel):
     def prepare(self, X: Array) -> Points:
         return Points(X)
 
-    def block(self, A: Points, B: Points) -> Array:
-        return np.asarray(A.left @ B.left.T)
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        return np.matmul(A.left, B.left.T, out=out)
 
     def diagonal(self, A: Points) -> Array:
         return _squares(A)
@@ -61,8 +61,8 @@ class Cosine(Kernel):
         norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
         return Points(scaled / np.where(norms > 0, norms, 1))
 
-    def block(self, A: Points, B: Points) -> Array:
-        return np.asarray(A.left @ B.left.T)
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        return np.matmul(A.left, B.left.T, out=out)
 
     def diagonal(self, A: Points) -> Array:
         return A.left.any(axis=1).astype(A.left.dtype)
@@ -111,8 +111,8 @@ class Polynomial(Kernel):
         scale = 1 / X.shape[1] if self.scale is None else self.scale
         return Points(X * X.dtype.type(math.sqrt(scale)))
 
-    def block(self, A: Points, B: Points) -> Array:
-        return self._power(A.left @ B.left.T)
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        return self._power(np.matmul(A.left, B.left.T, out=out))
 
     def diagonal(self, A: Points) -> Array:
         return self._power(_squares(A))

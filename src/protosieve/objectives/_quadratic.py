@@ -25,8 +25,8 @@ class InnerProduct(Kernel):
         left = X - X.mean(axis=1, keepdims=True) if self.centred else X
         return Points(left / np.sqrt(X.shape[1]))
 
-    def block(self, A: Points, B: Points) -> Array:
-        return np.asarray(A.left @ B.left.T)
+    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
+        return np.matmul(A.left, B.left.T, out=out)
 
     def diagonal(self, A: Points) -> Array:
         return np.asarray(np.einsum("ij,ij->i", A.left, A.left) + self.ridge)

@@ -30,6 +30,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown, widened
+from protosieve.weights._pivoting import pivoted
 
 __all__ = ["GRADIENT_TOLERANCE", "NonNegativeQP", "Projection"]
 
@@ -41,6 +42,7 @@ _CHECK_EVERY = 64  # joins between two looks at the true gradient
 _LEAST = 1e-11
 _LOOSE = 1e-7  # where 1 / (A_ii k_ii) may be smaller, A is large enough to cost digits
 _FIRST = 16  # members there is room for at first
+_MANY = 64  # members on the wrong side of zero that are better moved at once than one after the other
 STRIP = 128  # rows of the basis multiplied at once: they stay in the cache from one product to the next
 
 
@@ -69,7 +71,8 @@ class NonNegativeQP:
     """The best weights ``w >= 0`` of a set of members, kept up to date as members come and go.
 
     ``append`` and ``drop`` cost O(q^2) for q members, more only where weights turn negative. Memory is three matrices
-    at most, with room for up to twice the members; `sealed` brings it to O(q) once a set will not change any more.
+    at most, with room for up to twice the members, and three more while many change sides at once; `sealed` brings it
+    to O(q) once a set will not change any more.
 
     Members are numbered in the order they came. Exact copies of a member, and elements that are combinations of
     members up to rounding, are fine: they get weight zero unless they raise ``l``.
@@ -117,7 +120,7 @@ class NonNegativeQP:
     ) -> "NonNegativeQP":
         """Solve for a whole Gram matrix, from feasible weights ``start`` where they are known.
 
-        O(q^3): one factorisation from a good start, one member after the other from nothing.
+        O(q^3): one factorisation from a good start, mostly some ten from another or from nothing.
         """
         size = len(mu)
         qp = cls(noise=noise)
@@ -129,6 +132,7 @@ class NonNegativeQP:
         if start is not None:
             qp.w[:size] = start
         qp._refactor()
+        qp._leap()
         qp._settle()
         return qp
 
@@ -214,6 +218,7 @@ class NonNegativeQP:
         self.mu[: self.size] = mu
         self.scale = float(np.abs(mu).max(initial=0.0))
         self._unconstrained()
+        self._leap()
         self._settle()
 
     def gain(self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None) -> float:
@@ -330,6 +335,18 @@ class NonNegativeQP:
         A = self.rows[:, self.zero]
         _, nu, failed = dposv(A, u)  # LAPACK itself: a fifth of the time of NumPy's solve
         return np.asarray(np.linalg.lstsq(A, u)[0] if failed else nu)
+
+    def _leap(self) -> None:
+        """Where many members are on the wrong side of zero: to weights where few are, if any."""
+        w = np.zeros(self.size)
+        w[self.inside] = self._target()
+        wakes = (w == 0) & (self.mu[: self.size] - self._times(w) > self.tolerance)
+        if np.count_nonzero(wakes | (w < 0)) > _MANY:
+            least = max(self.size * self.noise, _LOOSE)
+            self.w[: self.size] = pivoted(
+                self.members_gram(), self.mu[: self.size], wakes | (w > 0), self.tolerance, least
+            )
+            self._refactor()
 
     def _settle(self) -> None:
         """From feasible weights to the optimum (Lawson and Hanson 1974, chapter 23); ``l`` rises at every turn."""
