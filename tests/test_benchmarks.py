@@ -34,7 +34,7 @@ def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
     )  # fmt: skip
     tables = [table.splitlines() for table in done.stdout.split("\n\n")]
     (head, *right), (_, *left) = ([[cell.strip() for cell in row.strip("|").split("|")] for row in t] for t in tables)
-    assert head[2:] == ["w", "w/2", "w/4", "MultiScale", "random rows", "k-means"]
+    assert head[2:] == ["w", "w/2", "w/4", "MultiScale", "random rows", "k-means", "spread"]
     assert [row[:2] for row in right[1:]] == [["digits", "30"]]
     assert [row[0] for row in left[1:]] == [f"digits, seen by {scale}" for scale in ("w", "w/2", "w/4")]
     figures = np.array([row[2:] for row in left[1:]], float)
