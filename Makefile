@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-memory bench-orders bench-compressed bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-compressed bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -33,6 +33,9 @@ test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or la
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
+
+bench-accuracy: $(VENV)/.ready  ## Labelled prototypes as a classifier: one width, several, k-means, random rows
+	$(RUN) -m benchmarks.accuracy
 
 bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
 	$(RUN) -m benchmarks.memory

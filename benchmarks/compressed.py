@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks._measure import mixture
 from protosieve import ProtoSwap, Prototypes
 from protosieve._blas import one_thread
+from protosieve.kernels import Gaussian
 from protosieve.means import CompressedMean, FixedMean, Mean, ReservoirMean
 
 MEANS = {"ReservoirMean(16384)": ReservoirMean(16384), "CompressedMean()": CompressedMean()}
@@ -16,12 +17,12 @@ CHUNK = 10_000
 
 def fitted(X: np.ndarray, m: int, mean: Mean) -> Prototypes:
     """With stored data: the target is X."""
-    return ProtoSwap(m, mean=mean, random_state=0).fit(X).result_
+    return ProtoSwap(m, kernel=Gaussian(), mean=mean, random_state=0).fit(X).result_
 
 
 def streamed(X: np.ndarray, m: int, mean: Mean) -> Prototypes:
     """With a stream: the target is what has been seen."""
-    selector = ProtoSwap(m, mean=mean, random_state=0)
+    selector = ProtoSwap(m, kernel=Gaussian(), mean=mean, random_state=0)
     for start in range(0, len(X), CHUNK):
         selector.partial_fit(X[start : start + CHUNK])
     return selector.result_

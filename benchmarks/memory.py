@@ -5,6 +5,7 @@ import time
 
 from benchmarks._measure import mixture, resident_mb
 from protosieve import ProtoBasic, ProtoStream, ProtoSwap, Streak
+from protosieve.kernels import Gaussian
 from protosieve.means import ReservoirMean
 
 COLUMNS, CHUNK, SETTLED = 64, 10_000, 50_000
@@ -18,7 +19,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=4096)
     options = parser.parse_args()
     for selector in (ProtoBasic, ProtoStream, ProtoSwap, Streak):
-        stream(selector(options.m, mean=ReservoirMean(options.sample), random_state=0), options.rows)
+        mean = ReservoirMean(options.sample)
+        stream(selector(options.m, kernel=Gaussian(), mean=mean, random_state=0), options.rows)
 
 
 def stream(selector: ProtoBasic, n: int) -> None:

@@ -106,7 +106,7 @@ def line(name: str, path: Path, width: float | str, judge: Judge) -> None:
     rows = -(-pq.read_metadata(path).num_rows // PARTITIONS)
     asked = Options([str(path)], M, kernel_of("gaussian", width), scale="none", partition_rows=rows)
     start = time.perf_counter()
-    one = select(path, M, width=width, scale="none")
+    one = select(path, M, kernel="gaussian", width=width, scale="none")
     middle = time.perf_counter()
     merged = drive(begin(asked), Serial())
     end = time.perf_counter()

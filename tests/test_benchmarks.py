@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +25,21 @@ def test_latencies_are_told_per_call_and_size():
     for line in lines:
         p50, p99, worst = map(float, line[3:])
         assert 0 <= p50 <= p99 <= worst
+
+
+def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.accuracy", "--sets", "digits", "--m", "30", "--draws", "1"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    tables = [table.splitlines() for table in done.stdout.split("\n\n")]
+    (head, *right), (_, *left) = ([[cell.strip() for cell in row.strip("|").split("|")] for row in t] for t in tables)
+    assert head[2:] == ["w", "w/2", "w/4", "MultiScale", "random rows", "k-means", "spread"]
+    assert [row[:2] for row in right[1:]] == [["digits", "30"]]
+    assert [row[0] for row in left[1:]] == [f"digits, seen by {scale}" for scale in ("w", "w/2", "w/4")]
+    figures = np.array([row[2:] for row in left[1:]], float)
+    assert (np.diff(figures, axis=0) > 0).all()  # the narrower the kernel, the more is left over
+    assert (figures.argmin(axis=1) == [0, 1, 2]).all()  # and each is served best by its own choice
 
 
 def test_every_benchmark_of_the_guide_is_a_target():

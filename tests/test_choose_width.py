@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, choose_width
-from protosieve.kernels import Gaussian, Linear
+from protosieve.kernels import Gaussian, Laplacian, Linear, MultiScale
 
 X, y = load_iris(return_X_y=True)
 X = X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape)  # no two distances are equal
@@ -24,13 +24,16 @@ def by_hand(selector, widths, folds, seed, X=X, y=y):
     for width in widths:
         line = []
         for train, held in split.split(X, y):
-            chosen = train[selector.set_params(kernel=Gaussian(width)).fit(X[train]).prototype_indices_]
+            chosen = train[selector.set_params(kernel__width=width).fit(X[train]).prototype_indices_]
             line.append(KNeighborsClassifier(1).fit(X[chosen], y[chosen]).score(X[held], y[held]))
         table.append(line)
     return np.array(table)
 
 
-@pytest.mark.parametrize("selector", [ProtoSwap(7), ProtoStream(7, epsilon=0.3)])
+@pytest.mark.parametrize(
+    "selector",
+    [ProtoSwap(7), ProtoStream(7, epsilon=0.3, kernel=Gaussian()), ProtoSwap(7, kernel=MultiScale(scales=2))],
+)
 @pytest.mark.parametrize(("folds", "seed"), [(2, 0), (5, 3)])
 def test_it_is_the_width_one_would_choose_by_hand(selector, folds, seed):
     widths = (0.1, 0.5, 2.0, 10.0)
@@ -40,7 +43,18 @@ def test_it_is_the_width_one_would_choose_by_hand(selector, folds, seed):
     assert found.accuracy == pytest.approx(scores.mean(axis=1))
     assert found.spread == pytest.approx(scores.std(axis=1))
     assert found.accuracy[widths.index(found.width)] == max(found.accuracy)
-    assert type(selector).__name__ in found.title
+    assert found.kernel == clone(selector).set_params(kernel__width=found.width).kernel
+    assert f"({type(selector).__name__}, {type(found.kernel).__name__})" in found.title
+
+
+def test_without_a_kernel_it_is_the_width_of_the_default_one():
+    assert choose_width(X, y, 5, widths=[2.0], folds=2).kernel == MultiScale(2.0)
+
+
+def test_the_median_is_that_of_the_kernels_own_distance():
+    found = choose_width(X, y, folds=2, widths=["median"], selector=ProtoSwap(5, kernel=Laplacian(9.0)))
+    apart = np.abs(X[:, None] - X[None]).sum(axis=2)[np.triu_indices(len(X), 1)]
+    assert found.width == found.median == pytest.approx(np.median(apart[apart > 0]))
 
 
 def test_of_equal_accuracy_the_widest_is_chosen():
@@ -73,8 +87,8 @@ def test_narrow_widths_are_judged_by_distance_not_by_similarities_that_are_zero(
 def test_the_selector_given_is_left_as_it_is_and_its_size_counts():
     selector = ProtoStream(5, kernel=Gaussian(3.0), random_state=4)
     before = selector.get_params()
-    assert "of 5 prototypes (ProtoStream)" in choose_width(X, y, widths=[1.0], selector=selector).title
-    assert "of 8 prototypes (ProtoStream)" in choose_width(X, y, 8, widths=[1.0], selector=selector).title
+    assert "of 5 prototypes (ProtoStream, Gaussian)" in choose_width(X, y, widths=[1.0], selector=selector).title
+    assert "of 8 prototypes (ProtoStream, Gaussian)" in choose_width(X, y, 8, widths=[1.0], selector=selector).title
     assert selector.get_params() == before
     assert not hasattr(selector, "n_features_in_")
 
@@ -126,7 +140,10 @@ def test_labels_that_cannot_be_used(labels, message):
         ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
         ({"n_prototypes": 0}, "n_prototypes must be a whole number of at least 1, got 0"),
         ({"selector": "swap"}, "selector must be a selector, such as ProtoStream"),
-        ({"selector": ProtoSwap(kernel=Linear())}, r"the selector's kernel is Linear\(\), and a Gaussian's width"),
+        (
+            {"selector": ProtoSwap(kernel=Linear())},
+            r"the selector's kernel is Linear\(\), which has no width",
+        ),
     ],
 )
 def test_parameters_that_break_their_rule(options, message):

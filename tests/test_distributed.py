@@ -48,9 +48,9 @@ from protosieve.weights import NonNegativeQP
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 
-def options(inputs, m=20, *, width=None, **others):
+def options(inputs, m=20, *, kernel="multiscale", width=None, **others):
     named = {name: [str(value)] if name == "target" else value for name, value in others.items()}
-    return Options(inputs=[str(inputs)], n_prototypes=m, kernel=kernel_of("gaussian", width), **named)
+    return Options(inputs=[str(inputs)], n_prototypes=m, kernel=kernel_of(kernel, width), **named)
 
 
 def people(n, seed=0, first=0):
@@ -533,8 +533,8 @@ def test_sixteen_partitions_of_letters_are_as_good_as_one_stream(letters, paper_
     X = letters if order == "file" else letters[np.argsort(load_letters(paper_data).base_labels, kind="stable")]
     np_columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
     pq.write_table(pa.table(np_columns), tmp_path / "letters.parquet", row_group_size=1000)
-    asked = options(tmp_path, 100, width=5.0, scale="none", partition_rows=1000)
-    one = select(tmp_path, 100, width=5.0, scale="none")
+    asked = options(tmp_path, 100, kernel="gaussian", width=5.0, scale="none", partition_rows=1000)
+    one = select(tmp_path, 100, kernel="gaussian", width=5.0, scale="none")
     best = residual(one.rows, one.weights, X, Gaussian(5.0))
     for at_once in (16, 4):
         job = begin(asked)

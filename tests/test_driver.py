@@ -39,7 +39,7 @@ from protosieve.distributed import _merge as merging
 from protosieve.distributed._flight import window_of
 from protosieve.distributed._task import Attempt
 from protosieve.io._parquet import ParquetSource
-from protosieve.kernels import Gaussian
+from protosieve.kernels import MultiScale
 from protosieve.pipeline import Stopped
 from protosieve.pipeline._options import Options
 
@@ -72,7 +72,7 @@ def folder(tmp_path_factory):
 
 def options(folder, m=20, **others):
     asked = {"id": ["name"], "exact_weights": True, "sample": 1000, "partition_rows": 250, **others}
-    return Options([str(folder)], m, Gaussian(), **asked)
+    return Options([str(folder)], m, MultiScale(), **asked)
 
 
 def job_of(folder, **others):

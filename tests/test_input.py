@@ -418,10 +418,11 @@ def test_a_distance_is_not_a_kernel(selector, X):
 
 def test_far_fewer_prototypes_than_asked_for_come_with_a_reason(X):
     with pytest.warns(ProtosieveWarning, match=r"ProtoStream kept \d+ of n_prototypes=50: to Gaussian"):
-        ProtoStream(50, random_state=0).fit(X)
+        ProtoStream(50, kernel=Gaussian(), random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ProtoStream(50, kernel=Gaussian(1.0), random_state=0).fit(X)
+        ProtoStream(50, random_state=0).fit(X)
 
 
 def test_an_empty_list_is_an_empty_chunk(selector, X):

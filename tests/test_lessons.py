@@ -31,7 +31,8 @@ def similarity(rows):
 
 def test_widths_tried_one_by_one_are_the_grid(few):
     widths = (2.0, 5.0, 20.0)
-    grid = choose_width(few.base, few.base_labels, selector=METHODS["ProtoSwap"](15), widths=widths, folds=2)
+    selector = METHODS["ProtoSwap"](15, kernel=Gaussian())  # the paper's kernel
+    grid = choose_width(few.base, few.base_labels, selector=selector, widths=widths, folds=2)
     found = [validate(LETTERS, "ProtoSwap", width) for width in widths]
     assert [result["accuracy"] for result in found] == list(grid.accuracy)
     assert [result["spread"] for result in found] == list(grid.spread)

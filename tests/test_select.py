@@ -22,10 +22,11 @@ from protosieve import InputError, OutputError, ParameterError, ProtosieveError,
 from protosieve._words import unlike_head
 from protosieve.cli._values import arguments
 from protosieve.io._places import LocalFile
-from protosieve.kernels import Gaussian
+from protosieve.kernels import Gaussian, MultiScale
 from protosieve.pipeline import survey
 from protosieve.pipeline._again import draw_sample
 from protosieve.pipeline._blocks import rows_per_block
+from protosieve.pipeline._options import options_of
 from protosieve.pipeline._tables import Records
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -155,7 +156,7 @@ def test_a_target_is_matched(tmp_path):
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", near)
     found = select(tmp_path / "x.npy", 15, target=tmp_path / "y.npy", scale="none", width=3.0)
-    expected = ProtoSwap(15, kernel=Gaussian(3.0), random_state=0).fit(
+    expected = ProtoSwap(15, kernel=MultiScale(3.0), random_state=0).fit(
         X.astype(np.float32), target=near.astype(np.float32)
     )
     np.testing.assert_array_equal(found.indices, expected.prototype_indices_)
@@ -167,7 +168,7 @@ def test_a_large_target_is_sampled_and_the_certificate_says_so(tmp_path):
     np.save(tmp_path / "x.npy", X)
     found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0)
     assert found.certificate.sample == 500
-    kernel, members, w = Gaussian(3.0), found.rows.astype(float), found.weights
+    kernel, members, w = MultiScale(3.0), found.rows.astype(float), found.weights
     value = w @ kernel(members, X.astype(float)).mean(axis=1) - w @ kernel(members) @ w / 2
     assert found.objective == pytest.approx(value, rel=0.05)  # by 500 rows and by all of them
     assert found.certificate.upper_bound == pytest.approx(kernel(X.astype(float)).mean() / 2, rel=0.05)
@@ -177,7 +178,7 @@ def test_exact_weights_are_the_best_for_all_rows(tmp_path):
     X = numbers(3000).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0, exact_weights=True)
-    kernel = Gaussian(3.0)
+    kernel = MultiScale(3.0)
     members = found.rows.astype(float)
     mu, gram = kernel(X.astype(float), members).mean(axis=0), kernel(members)
     gradient = mu - gram @ found.weights
@@ -251,9 +252,24 @@ def test_the_command_says_all_that_the_command_line_can(tmp_path):
     found = select(path, 5, id=["name", 'a,"b'], random_state=None, kernel=Gaussian(0.123456789))
     words = shlex.split(found.provenance["command"])
     assert words[words.index("--seed") + 1] == "none"
-    assert float(words[words.index("--width") + 1]) == 0.123456789
+    assert words[words.index("--kernel") + 1 :][:3] == ["gaussian", "--width", "0.123456789"]
     given = [words[i + 1] for i, word in enumerate(words) if word == "--id"]
     assert arguments({"id": given})["id"] == ["name", 'a,"b']
+
+
+@pytest.mark.parametrize(
+    ("asked", "kernel", "flags"),
+    [
+        ({}, MultiScale(), []),
+        ({"width": 2.0}, MultiScale(2.0), ["--kernel", "multiscale", "--width", "2.0"]),
+        ({"kernel": "gaussian"}, Gaussian(), ["--kernel", "gaussian"]),
+        ({"kernel": "gaussian", "width": 2.0}, Gaussian(2.0), ["--kernel", "gaussian", "--width", "2.0"]),
+    ],
+)
+def test_the_kernel_is_one_of_several_widths_unless_another_is_named(asked, kernel, flags):
+    options = options_of({"inputs": "t.csv", "n_prototypes": 5, **asked})
+    assert options.kernel == kernel
+    assert shlex.split(options.command())[5:] == flags
 
 
 def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
@@ -584,9 +600,9 @@ def test_short_standard_input_settles_what_it_has(stdin):
 
 
 def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
-    """Weights fit the sample that they are judged by: by the sample alone it looked a hundred times better."""
+    """Weights fit the sample that they are judged by: with a wide kernel it alone looked a hundred times better."""
     table = pd.DataFrame(numbers(15_000, 6), columns=list("abcdef"))
-    found = select(write(table, tmp_path / "t.parquet"), 60, sample=1000)
+    found = select(write(table, tmp_path / "t.parquet"), 60, sample=1000, kernel="gaussian")
     rows, kernel = found.encoding.encode(table).astype(np.float64), found.kernel
     mine = found.rows.astype(np.float64)
     mu = np.mean([kernel(part, mine).mean(axis=0) for part in np.split(rows, 30)], axis=0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.gaussian_process.kernels import RBF
@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import BATCH_SELECTORS, SELECTORS
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
-from protosieve.kernels import Gaussian, Laplacian, Linear
+from protosieve.kernels import Gaussian, Laplacian, Linear, MultiScale
 from protosieve.means import CompressedMean, ExactMean
 from protosieve.objectives import LeastSquares
 
@@ -75,9 +75,15 @@ def test_a_grid_search_tries_widths_of_the_kernel(jobs):
 
     widths = [0.3, 1.0, 3.0]
     search = GridSearchCV(pipeline(), {"protobasic__kernel__width": widths}, cv=3, n_jobs=jobs).fit(X, kind)
-    by_hand = [cross_val_score(pipeline(Gaussian(width)), X, kind, cv=3).mean() for width in widths]
+    by_hand = [cross_val_score(pipeline(MultiScale(width)), X, kind, cv=3).mean() for width in widths]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
-    assert search.best_estimator_[0].kernel == Gaussian(widths[int(np.argmax(by_hand))])
+    assert search.best_estimator_[0].kernel == MultiScale(widths[int(np.argmax(by_hand))])
+
+
+def test_without_a_kernel_there_are_three_widths_the_largest_the_median_distance(selector, X):
+    found = selector(4, random_state=0).fit(X).kernel_
+    assert (type(found), found.scales) == (MultiScale, 3)
+    assert found.width == pytest.approx(np.median(pdist(X)))
 
 
 def test_parameters_of_parameters_have_names(selector):
@@ -98,7 +104,7 @@ def test_a_width_that_is_set_is_that_of_a_new_kernel(selector):
     assert (one.kernel, other.kernel, shared.width) == (Laplacian(2.0), shared, 1.0)
     assert clone(one).set_params(kernel__width=3.0).kernel == Laplacian(3.0)
     assert one.set_params(kernel=Gaussian(), kernel__width=4.0).kernel == Gaussian(4.0)
-    assert selector().set_params(kernel__width=5.0).kernel == Gaussian(5.0)
+    assert selector().set_params(kernel__width=5.0).kernel == MultiScale(5.0)
     assert selector(mean=CompressedMean()).set_params(mean__sample=50).mean == CompressedMean(50)
 
 
@@ -122,7 +128,7 @@ def test_kernels_of_scikit_learn_keep_their_own_parameters(selector):
     ("kernel", "name", "match"),
     [
         (Linear(), "kernel__width", r"kernel__width was given, and kernel is Linear\(\), which has no parameters"),
-        (None, "kernel__size", r"kernel is Gaussian\(width='median'\), which has width; set kernel itself"),
+        (None, "kernel__size", r"kernel is MultiScale\(width='median', scales=3\), which has width, scales; set"),
         ("rbf", "kernel__width", "kernel must be a kernel of protosieve.kernels, .* got 'rbf'"),
         (np.dot, "kernel__width", "which has function; set kernel itself, or leave kernel__width out"),
         (None, "mean__sample", "mean__sample was given, and mean is None, which has no parameters; set mean itself"),

@@ -45,7 +45,7 @@ pytestmark = [
 
 
 def options(m=20, *, width=None, **others):
-    return Options(inputs=["DataFrame"], n_prototypes=m, kernel=kernel_of("gaussian", width), **others)
+    return Options(inputs=["DataFrame"], n_prototypes=m, kernel=kernel_of("multiscale", width), **others)
 
 
 def people(n, seed=0):

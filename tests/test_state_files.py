@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -46,6 +47,20 @@ def test_kernels_targets_and_names_survive(kernel, target, X, tmp_path):
     assert again.kernel_ == fed.kernel_
     assert again.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(again.weights_, fed.weights_)
+
+
+def test_a_stream_that_began_with_another_default_kernel_goes_on_with_its_own(selector, X, tmp_path):
+    """As one does that was saved before several widths were the default."""
+    with patch.object(selector, "_kernel", lambda _: Gaussian()):
+        fed = selector(6, block_size=64, random_state=1).partial_fit(X[:200])
+        fed.save(tmp_path / "run.npz")
+        whole = fed.partial_fit(X[200:]).result_
+    again = load(tmp_path / "run.npz").partial_fit(X[200:])
+    assert again.kernel is None
+    assert again.kernel_ == whole.kernel
+    assert type(again.kernel_) is Gaussian
+    np.testing.assert_array_equal(again.weights_, whole.weights)
+    assert type(again.fit(X).kernel_) is MultiScale
 
 
 def test_a_target_in_the_mean_survives(X, tmp_path):

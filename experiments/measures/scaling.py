@@ -14,6 +14,7 @@ from benchmarks._measure import clocked_mean, forget_peak, mixture, peak_mb, res
 from experiments._task import Result, Task
 from experiments.measures.choose import METHODS
 from protosieve.errors import ProtosieveWarning
+from protosieve.kernels import Gaussian
 
 __all__ = ["COLUMNS", "SCALED", "M", "scale_up", "scaled"]
 
@@ -37,7 +38,7 @@ def scale_up(method: str, rows: int) -> Result:
 
 def _measure(method: str, rows: int) -> Result:
     """A method that streams sees chunks, made as it goes; one that does not sees all rows at once."""
-    selector = METHODS[method](M, random_state=0)
+    selector = METHODS[method](M, kernel=Gaussian(), random_state=0)
     streams = hasattr(selector, "partial_fit")
     next(mixture(_CHUNK, COLUMNS))  # what a process does once
     forget_peak()

@@ -31,7 +31,7 @@ def widened(data: Data, width: Width) -> Task:
 
 def validate(data: Data, method: str, width: Width) -> Result:
     """Cross-validated accuracy at one width; the folds are the same for all widths."""
-    known, selector = dataset(data), METHODS[method](data.sizes[-1])
+    known, selector = dataset(data), METHODS[method](data.sizes[-1], kernel=Gaussian())
     found = choose_width(known.base, known.base_labels, selector=selector, widths=[width], folds=data.folds)
     return {"width": found.width, "accuracy": found.accuracy[0], "spread": found.spread[0], "median": found.median}
 

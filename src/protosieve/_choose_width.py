@@ -1,9 +1,9 @@
-"""The width of a Gaussian kernel by cross-validation: the one whose prototypes classify other rows best."""
+"""The width of a kernel by cross-validation: the one whose prototypes classify other rows best."""
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -13,13 +13,15 @@ from sklearn.model_selection import StratifiedKFold
 from protosieve import _html
 from protosieve._typing import Array, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning
-from protosieve.kernels import Gaussian
+from protosieve.kernels import Gaussian, Kernel, Laplacian, MultiScale
 from protosieve.selectors import ProtoSwap
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, generator
 
 __all__ = ["WidthChoice", "choose_width"]
+
+_Wide: TypeAlias = Gaussian | Laplacian | MultiScale
 
 _GRID = tuple(2 ** (step / 2) for step in range(-6, 3))  # of the median: an eighth to twice, in factors of sqrt 2
 
@@ -39,6 +41,8 @@ class WidthChoice:
         What the median rule would have taken.
     title : str
         What was done, in a line.
+    kernel : Kernel
+        The selector's, with the chosen width.
     """
 
     width: float
@@ -47,6 +51,7 @@ class WidthChoice:
     spread: tuple[float, ...]
     median: float
     title: str
+    kernel: Kernel
 
     def __str__(self) -> str:
         lines = [f"{'width':>9}  accuracy  spread"]
@@ -81,12 +86,14 @@ def choose_width(
     selector: Selector | None = None,
     random_state: Any = 0,
 ) -> WidthChoice:
-    """Choose the width of a Gaussian kernel by cross-validated accuracy of the prototypes.
+    """Choose the width of a kernel by cross-validated accuracy of the prototypes.
 
     Residuals of different widths cannot be compared: a wide kernel sees little, so little is left over. Labels make
     widths comparable. For each width and each of several folds, prototypes are selected from the other folds and each
     row of the fold gets the label of the prototype nearest to it; the width with the best mean accuracy is chosen, and
     of equal ones the widest, which says as much with a smoother kernel. The selector never sees labels.
+
+    `MultiScale`, the default kernel, has several widths at once, and seldom needs this; a `Gaussian` does.
 
     Accuracy is often flat over a factor of two or more. Look at ``spread`` before you trust a difference, and widen the
     grid where the chosen width is at its end.
@@ -105,7 +112,7 @@ def choose_width(
     folds : int, default 5
         At least 2. Every class has as many rows or more, and is dealt to all folds evenly; rows keep their order.
     selector : selector, default ProtoSwap()
-        Run on clones, with the width in turn.
+        Run on clones, its kernel (`MultiScale`, `Gaussian` or `Laplacian`) with each width in turn.
     random_state : int, NumPy generator or None, default 0
         Seed of the folds, of the median rule, and of the selector where it has none.
 
@@ -129,10 +136,10 @@ def choose_width(
     >>> from protosieve import ProtoSwap, choose_width
     >>> from protosieve.kernels import Gaussian
     >>> X, digit = load_digits(return_X_y=True)
-    >>> found = choose_width(X, digit, 50, widths=[5, 20, 80])
-    >>> found.width
-    20.0
-    >>> selector = ProtoSwap(50, kernel=Gaussian(found.width), random_state=0).fit(X)
+    >>> found = choose_width(X, digit, widths=[5, 20, 80], selector=ProtoSwap(50, kernel=Gaussian()))
+    >>> found.kernel
+    Gaussian(width=20.0)
+    >>> selector = ProtoSwap(50, kernel=found.kernel, random_state=0).fit(X)
     """
     whole_number(2).check("choose_width", "folds", folds)
     seeds = generator(random_state)
@@ -140,25 +147,38 @@ def choose_width(
     rows = as_rows(X, "X")
     labels = _labels(y, folds, len(rows))
     base = _base(selector, n_prototypes, seed)
-    median = _median(rows, seed)
-    tried = _grid(widths, median)
+    kernel = _wide(base._kernel())
+    median = float(replace(kernel, width="median").resolve(rows, np.random.default_rng(seed)).width)
+    tried = _grid(kernel, widths, median)
     scores = np.array(
         [
-            [_accuracy(clone(base), width, rows, labels, train, held) for train, held in split.split(rows, labels)]
+            [
+                _accuracy(clone(base).set_params(kernel=replace(kernel, width=width)), rows, labels, train, held)
+                for train, held in split.split(rows, labels)
+            ]
             for width in tried
         ]
     )
     mean, spread = scores.mean(axis=1), scores.std(axis=1)
     best = max(range(len(tried)), key=lambda i: (mean[i], tried[i]))
-    title = f"accuracy of the nearest of {base.n_prototypes} prototypes ({type(base).__name__}), {folds} folds"
-    return WidthChoice(tried[best], tried, tuple(mean.tolist()), tuple(spread.tolist()), median, title)
+    how = f"{type(base).__name__}, {type(kernel).__name__}"
+    title = f"accuracy of the nearest of {base.n_prototypes} prototypes ({how}), {folds} folds"
+    return WidthChoice(
+        width=tried[best],
+        widths=tried,
+        accuracy=tuple(mean.tolist()),
+        spread=tuple(spread.tolist()),
+        median=median,
+        title=title,
+        kernel=replace(kernel, width=tried[best]),
+    )
 
 
-def _accuracy(selector: Selector, width: float, rows: Array, labels: Indices, train: Indices, held: Indices) -> float:
+def _accuracy(selector: Selector, rows: Array, labels: Indices, train: Indices, held: Indices) -> float:
     """The share of the held rows whose nearest prototype of the others has their label."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProtosieveWarning)  # too few kept, with too wide a kernel: the accuracy tells
-        result = selector.set_params(kernel=Gaussian(width)).fit(rows[train]).result_
+        result = selector.fit(rows[train]).result_
     nearest = pairwise_distances_argmin(rows[held], result.rows)
     return float(np.mean(labels[train][result.indices][nearest] == labels[held]))
 
@@ -198,30 +218,32 @@ def _base(selector: Selector | None, m: int | None, seed: int) -> Selector:
     if not (selector is None or isinstance(selector, Selector)):
         raise ParameterError(f"choose_width: selector must be a selector, such as ProtoStream(50), got {selector!r}")
     base = ProtoSwap() if selector is None else clone(selector)
-    if not (base.kernel is None or isinstance(base.kernel, Gaussian)):
-        raise ParameterError(
-            f"choose_width: the selector's kernel is {base.kernel!r}, and a Gaussian's width is chosen; leave it out"
-        )
     if m is not None:
         whole_number(1).check("choose_width", "n_prototypes", m)
         base.set_params(n_prototypes=int(m))
     return base if base.random_state is not None else base.set_params(random_state=seed)
 
 
-def _median(rows: Array, seed: int) -> float:
-    return float(Gaussian().resolve(rows, np.random.default_rng(seed)).width)
+def _wide(kernel: Kernel) -> _Wide:
+    """The kernel whose width is sought."""
+    if not isinstance(kernel, _Wide):
+        raise ParameterError(
+            f"choose_width: the selector's kernel is {kernel!r}, which has no width; "
+            "leave it out, or use MultiScale, Gaussian or Laplacian"
+        )
+    return kernel
 
 
-def _grid(widths: Iterable[Any] | None, median: float) -> tuple[float, ...]:
+def _grid(kernel: _Wide, widths: Iterable[Any] | None, median: float) -> tuple[float, ...]:
     """All widths to try, ascending and each once."""
     if widths is None:
         return tuple(median * factor for factor in _GRID)
     if isinstance(widths, str) or not isinstance(widths, Iterable):
         raise ParameterError(f"choose_width: widths must be a list of positive numbers, got {widths!r}")
-    wanted: Sequence[Gaussian] = [Gaussian(width) for width in widths]
+    wanted = [replace(kernel, width=width).width for width in widths]  # which refuses what is no width
     if not wanted:
         raise ParameterError("choose_width: widths is empty; name some, or leave it out")
-    return tuple(sorted({median if kernel.width == "median" else float(kernel.width) for kernel in wanted}))
+    return tuple(sorted({median if width == "median" else float(width) for width in wanted}))
 
 
 def _whole(rng: np.random.Generator) -> int:

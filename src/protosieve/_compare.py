@@ -18,7 +18,7 @@ from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError
-from protosieve.kernels import Gaussian, Kernel, Points, as_kernel
+from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
 from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
 from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
@@ -161,7 +161,7 @@ def compare(
         or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
-    kernel : Kernel or function, default Gaussian(width="median")
+    kernel : Kernel or function, default MultiScale(width="median")
         By which all are scored, and named methods choose.
     mean : Mean, optional
         By which all are scored, and named methods choose; by default exact for a target of up to 20,000 rows, else a
@@ -330,7 +330,7 @@ class _Arena:
     @classmethod
     def of(cls, X: Any, m: int, target: Any, kernel: Any, mean: Mean | None, random_state: Any) -> "_Arena":
         """Check, learn the kernel's width as a selector would, and compute ``mu`` of every row once."""
-        wish = Gaussian() if kernel is None else as_kernel(kernel)
+        wish = MultiScale() if kernel is None else as_kernel(kernel)
         dtype = None if wish.nonnegative else np.float64
         rows = as_rows(X, "X", dtype=dtype)
         if not len(rows):

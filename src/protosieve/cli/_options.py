@@ -180,7 +180,8 @@ KernelName: TypeAlias = Annotated[
 Width: TypeAlias = Annotated[
     str | None,
     typer.Option("--width", metavar="NUMBER", rich_help_panel=_KERNEL, show_default=False,
-                 help="How far likeness reaches (gaussian, multiscale, laplacian); by default the median distance."),
+                 help="How far likeness reaches: of gaussian or laplacian, the largest of multiscale's three; by "
+                      "default the median distance."),
 ]  # fmt: skip
 Sample: TypeAlias = Annotated[
     str,

@@ -24,7 +24,7 @@ class Linear(Kernel):
     """``k(x, y) = <x, y>``: prototypes whose weighted sum matches the mean row.
 
     It sees nothing but the mean, so at most d rows carry weight, and on centred rows (mean zero) there is
-    nothing to match: use `Gaussian` unless the mean is what you want. A block is one matrix product.
+    nothing to match: use `MultiScale` unless the mean is what you want. A block is one matrix product.
 
     >>> import numpy as np
     >>> from protosieve.kernels import Linear

@@ -39,7 +39,7 @@ class KernelMean(Objective):
     def remedy(self) -> str:
         if self.kernel.nonnegative:
             return "All rows are too far from the target for this width: choose a larger one"
-        return "Do not centre the rows, or use Gaussian()"
+        return "Do not centre the rows, or use MultiScale()"
 
     def describe(self) -> str:
         return repr(self.kernel)

@@ -164,7 +164,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
     plain = {name: given[name] for name in own.intersection(given).difference(lists)}
     return Options(
         inputs=names(given["inputs"], "inputs"),
-        kernel=kernel_of(given.get("kernel", "gaussian"), given.get("width")),
+        kernel=kernel_of(given.get("kernel", "multiscale"), given.get("width")),
         **several({name: given[name] for name in lists if name in given}),
         **{**plain, "image_shape": shape_text(given.get("image_shape"))},
     )
@@ -253,7 +253,7 @@ def _quoted(*names: str) -> str:
 def _kernel_flags(kernel: Kernel) -> list[str]:
     """What the command line can say of a kernel."""
     name = next((name for name, cls in KERNELS.items() if type(kernel) is cls), None)
-    if name is None or (name == "gaussian" and kernel == Gaussian()):
+    if name is None or kernel == MultiScale():
         return []
     width = getattr(kernel, "width", "median")
     return ["--kernel", name] + ([] if width == "median" else ["--width", str(float(width))])

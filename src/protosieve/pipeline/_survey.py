@@ -8,7 +8,7 @@ from typing import Any
 
 from protosieve._typing import Array
 from protosieve.io import find_sources
-from protosieve.kernels import Gaussian
+from protosieve.kernels import MultiScale
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._fresh import fresh
 from protosieve.pipeline._job import Job
@@ -53,7 +53,7 @@ def survey(
     options = Options(
         inputs=names(inputs, "inputs"),
         n_prototypes=1,
-        kernel=Gaussian(),
+        kernel=MultiScale(),
         sample=sample,
         random_state=random_state,
         **several(columns),

@@ -39,7 +39,7 @@ class MMDCritic(BatchSelector):
     ----------
     n_prototypes : int, default 10
         So many rows are kept, or all where there are fewer; m.
-    kernel : Kernel or function, default ``Gaussian()``
+    kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
         How the target's mean embedding is obtained; exact up to 20,000 rows by default, else a

@@ -79,7 +79,7 @@ class ProtoBasic(StreamSelector):
     ----------
     n_prototypes : int, default 10
         Rows to keep, m.
-    kernel : Kernel or function, default Gaussian(width="median")
+    kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
@@ -114,8 +114,8 @@ class ProtoBasic(StreamSelector):
 
     Five rows from the middle of the data, none of them a setosa:
 
-    >>> set(species[selector.prototype_indices_].tolist())
-    {1}
+    >>> sorted(set(species[selector.prototype_indices_].tolist()))
+    [1, 2]
     """
 
     _needs: ClassVar[Need] = Need.VALUES

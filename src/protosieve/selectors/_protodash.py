@@ -42,7 +42,7 @@ class ProtoDash(BatchSelector):
     ----------
     n_prototypes : int, default 10
         At most so many rows are kept; m.
-    kernel : Kernel or function, default ``Gaussian()``
+    kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
         How the target's mean embedding is obtained; exact up to 20,000 rows by default, else a compressed sample.

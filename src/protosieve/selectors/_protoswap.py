@@ -73,7 +73,7 @@ class ProtoSwap(StreamSelector):
     ----------
     n_prototypes : int, default 10
         Rows to keep at most, m.
-    kernel : Kernel or function, default Gaussian(width="median")
+    kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     margin : float, default 0.0
         The share of ``l`` by which an exchange must raise it once the set is full. Above zero there are fewer
@@ -117,7 +117,7 @@ class ProtoSwap(StreamSelector):
     >>> from protosieve import ProtoSwap
     >>> X, digit = load_digits(return_X_y=True)
     >>> selector = ProtoSwap(n_prototypes=60, random_state=0).fit(X)
-    >>> len(selector.result_), selector.result_.residual < 0.001
+    >>> len(selector.result_), selector.result_.residual < 0.02
     (60, True)
     >>> sorted(set(digit[selector.prototype_indices_].tolist()))
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]

@@ -19,7 +19,7 @@ from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning
-from protosieve.kernels import Gaussian, Kernel, as_kernel
+from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
 from protosieve.selectors._lock import Lock, lock_of
@@ -58,7 +58,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
 
     _keeps_more: ClassVar[str] = (  # the remedy where far fewer rows were kept than asked for
-        "A kernel that tells rows better apart, such as a Gaussian of a third of the width, keeps more"
+        "A kernel that tells rows better apart, such as one of a third of the width, keeps more"
     )
 
     _needs: ClassVar[Need] = Need.GRADIENTS  # of an objective
@@ -94,8 +94,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, all or none of them.
 
-        ``kernel__width=2.0`` gives the selector a new kernel that differs in its width, a `Gaussian` where there was
-        none; the old kernel, which others may share, stays as it is.
+        ``kernel__width=2.0`` gives the selector a new kernel that differs in its width, a `MultiScale` where there
+        was none; the old kernel, which others may share, stays as it is.
         """
         whole, parts = split(params)
         with self._lock, self._unchanged_on_error():
@@ -112,7 +112,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def predict(self, X: Any) -> Indices:
         """The position, in ``prototypes_``, of the prototype nearest to each row in the kernel's distance.
 
-        For `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
+        For `MultiScale`, `Gaussian` and `Linear` that is the Euclidean nearest. O(n m d) time, O(block_size m) memory.
         """
         with self._lock:
             result, kernel = self.result_, self.kernel_
@@ -326,7 +326,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 )
 
     def _kernel(self) -> Kernel:
-        return Gaussian() if self.kernel is None else as_kernel(self.kernel)
+        return MultiScale() if self.kernel is None else as_kernel(self.kernel)
 
     def _mean(self, target: Array | None) -> Mean:
         return default_mean(target, self.n_prototypes) if self.mean is None else self.mean

@@ -79,7 +79,7 @@ class SieveStreaming(ThresholdSelector):
     ----------
     n_prototypes : int, default 10
         Rows to keep at most, m; one over it is the weight of each.
-    kernel : Kernel or function, default Gaussian(width="median")
+    kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.1
         Ratio of neighbouring thresholds, less one, and what the guarantee loses.

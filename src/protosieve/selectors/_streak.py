@@ -138,7 +138,7 @@ class Streak(ThresholdSelector):
     ----------
     n_prototypes : int, default 10
         Rows to keep at most, m.
-    kernel : Kernel or function, default Gaussian(width="median")
+    kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.4
         Ratio of neighbouring thresholds, less one.

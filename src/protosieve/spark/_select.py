@@ -34,7 +34,7 @@ def select(
     categorical: str | Sequence[str] | None = None,
     scale: str = "standard",
     max_categories: int = 32,
-    kernel: str | Kernel | Callable[..., Any] = "gaussian",
+    kernel: str | Kernel | Callable[..., Any] = "multiscale",
     width: float | str | None = None,
     sample: int = 16384,
     exact_weights: bool = False,
