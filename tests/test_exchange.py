@@ -182,7 +182,7 @@ def _run(K, mu, m, noise):
 def test_a_quick_look_turns_down_nobody_who_would_be_taken(seed):
     K, mu, m, _ = problem(seed)
     K, noise = K.astype(np.float32), float(np.finfo(np.float32).eps)
-    with patch.object(ExchangeSet, "_turns_down", lambda *_: False):
+    with patch.object(ExchangeSet, "_n_turned_down", lambda *_: 0):
         expected = _run(K, mu, m, noise)
     for found, closely in zip(_run(K, mu, m, noise), expected, strict=True):
         np.testing.assert_array_equal(found, closely)

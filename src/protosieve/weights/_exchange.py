@@ -149,24 +149,24 @@ class ExchangeSet:
         and is called if one of them is taken. A slot given up without a newcomer is reported as ``(-1, slot)``. There
         must be a free slot for every row, or ``room`` slots.
         """
-        if self._turns_down(similarities, diagonal, mu):
-            return []
-        rows = Rows(self, similarities, own, diagonal, mu)
+        n = self._n_turned_down(similarities, diagonal, mu)
+        rows = Rows(self, similarities[n:], lambda: own()[n:, n:], diagonal[n:], mu[n:])
         events: list[tuple[int, int]] = []
         j = rows.first(0)
         while j is not None:
             events += self._admit(rows, j)
             j = rows.first(j + 1)
-        return events
+        return [(row + n if row >= 0 else row, slot) for row, slot in events]
 
-    def _turns_down(self, similarities: Array, diagonal: Float64, mu: Float64) -> bool:
-        """Whether a quick look, and a close one at the rows that are left, find none that would raise ``l``."""
+    def _n_turned_down(self, similarities: Array, diagonal: Float64, mu: Float64) -> int:
+        """How many of the first rows do not raise ``l``, by a quick look, and a close one at the rows that are left."""
         if similarities.dtype != np.float32 or self.size < self.room or self._n_terms:
-            return False
+            return 0
         if self._screen is None:
-            self._screen = Screen.of(self.inverse, self.w, float(self.worth.max()), self.unit)
+            self._screen = Screen.of(self.inverse, self.w, self.worth, self.unit)
         left = self._screen.passing(similarities.T, diagonal, mu)
-        return not len(left) or Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) is None
+        first = Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) if len(left) else None
+        return len(mu) if first is None else int(left[first])
 
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).

@@ -40,8 +40,8 @@ class Rows:
         self.set_gradients(0)
 
     @cached_property
-    def own(self) -> Float64:
-        return self._own().astype(np.float64)
+    def own(self) -> Array:
+        return self._own()
 
     def set_gradients(self, start: int) -> None:
         np.subtract(self.mu[start:], self.K[start:] @ self._set.w, out=self.g[start:])
