@@ -9,9 +9,9 @@ from benchmarks._measure import mixture
 from protosieve import ProtoSwap, Prototypes
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
-from protosieve.means import CompressedMean, FixedMean, Mean, ReservoirMean
+from protosieve.means import CalibratedMean, FixedMean, Mean, ReservoirMean
 
-MEANS = {"ReservoirMean(16384)": ReservoirMean(16384), "CompressedMean()": CompressedMean()}
+MEANS = {"ReservoirMean(16384)": ReservoirMean(16384), "CalibratedMean()": CalibratedMean()}
 CHUNK = 10_000
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from protosieve import ProtoSwap
 from protosieve.kernels import Gaussian
-from protosieve.means import CompressedMean, Mean, ReservoirMean
+from protosieve.means import CalibratedMean, Mean, ReservoirMean
 
 _ROWS, _KEPT = 2000, 40
 _LEVELS = (0.5, 0.95)
-_MEANS = (ReservoirMean(200), CompressedMean(400, points=60))
+_MEANS = (ReservoirMean(200), CalibratedMean(400, points=60))
 
 
 def coverage(mean: Mean, width: float, repeats: int) -> tuple[list[float], float]:

@@ -92,7 +92,7 @@ def exchanged(features: Interactions, y: np.ndarray) -> np.ndarray:
     Without its second look, for which 4,096 features would be stored.
     """
     objective = LeastSquares(y, signed=True, ridge=1 / len(y))
-    selector = ProtoSwap(KEEP, objective=objective, second_look=0, block_size=CHUNK)
+    selector = ProtoSwap(KEEP, objective=objective, candidates="all", block_size=CHUNK)
     for chunk in features.chunks():
         selector.partial_fit(chunk)
     return selector.prototype_indices_

@@ -22,7 +22,7 @@ import numpy as np
 import protosieve
 from protosieve import ProtoBasic, ProtosieveError, ProtoStream, ProtoSwap, SieveStreaming, Streak, _state
 from protosieve.kernels import Gaussian, Laplacian, Linear, Polynomial
-from protosieve.means import CompressedMean, ExactMean, ReservoirMean
+from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
 from protosieve.objectives import LeastSquares, Logistic
 
 LIMIT = 1 << 30  # bytes of data
@@ -59,7 +59,7 @@ def selectors():
     yield ProtoSwap(6, **few).fit(rows(150))
 
 
-MEANS = (None, ReservoirMean(40), CompressedMean(100, 10), ExactMean(rows(30)))
+MEANS = (None, ReservoirMean(40), CalibratedMean(100, 10), ExactMean(rows(30)))
 
 
 def opened(path):

@@ -561,3 +561,28 @@ def _weigh(job, plan):
     job.run.weighing = merge_weights(weighings)
     files = job.run.target_files or job.run.files
     check_count([file["name"] for file in files], job.run.weighing.rows, job.run.n_target)
+
+
+class Calibrated:
+    """The calibrated mean by its formulas: ``rest`` are rows of a uniform sample that are no points."""
+
+    def __init__(self, kernel, points, rows, rest):
+        self._kernel, self._points, self._rest = kernel, points, rest
+        K, at_points = kernel(points, points), kernel(points, rows).mean(axis=1)
+        self._share = 1 - len(points) / len(rows)
+        self._v = np.linalg.solve(K, at_points)
+        self._a = np.linalg.solve(K, at_points - self._share * kernel(points, rest).mean(axis=1))
+
+    def quick(self, X):
+        return self._kernel(X, self._points) @ self._v
+
+    def full(self, X):
+        return self._share * self._kernel(X, self._rest).mean(axis=1) + self._kernel(X, self._points) @ self._a
+
+
+def residual(kernel, X, rows, weights):
+    """What weighted rows leave of the mean of X, in float64, every pair of rows compared."""
+    X, rows = X.astype(np.float64), rows.astype(np.float64)
+    norm = sum(kernel(X[start : start + 1000], X).sum() for start in range(0, len(X), 1000)) / len(X) ** 2
+    mu = sum(kernel(rows, X[start : start + 1000]).sum(axis=1) for start in range(0, len(X), 1000)) / len(X)
+    return 1 - (2 * weights @ mu - weights @ kernel(rows) @ weights) / norm

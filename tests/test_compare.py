@@ -22,7 +22,7 @@ from protosieve import (
     compare,
 )
 from protosieve.kernels import Gaussian, Linear
-from protosieve.means import CompressedMean, ExactMean, ReservoirMean
+from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -130,7 +130,7 @@ def test_the_mean_is_computed_once(X, monkeypatch):
 
 def test_a_large_target_is_sampled(X, monkeypatch):
     exact = compare(X, 9, ["stream"], kernel=Gaussian(2.0))
-    for mean in (ReservoirMean(100), CompressedMean(sample=100, points=10)):
+    for mean in (ReservoirMean(100), CalibratedMean(sample=100, points=10)):
         table = compare(X, 9, ["stream"], kernel=Gaussian(2.0), mean=mean)
         assert "mean of a sample of 100 rows" in table.title
         assert table["residual"] == pytest.approx(exact["residual"], abs=0.1)

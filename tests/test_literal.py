@@ -60,7 +60,7 @@ each_pair = pytest.mark.parametrize(
 def _options(selector, problem):
     """For the literal twin, and for the selector."""
     if selector is ProtoSwap:
-        return {}, {"second_look": 0}
+        return {}, {"candidates": "all"}
     options = {"epsilon": problem.epsilon} if hasattr(selector(), "epsilon") else {}
     return options, options
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 import oracles
 from problems import problems
-from protosieve import InputError, ParameterError, ProtoBasic, ProtoSwap
+from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
+from protosieve.sampling import hashes
 
 
 def worth(problem, chosen):
@@ -37,7 +37,7 @@ def test_never_below_protobasic_nor_below_random_rows(problem, seed):
 @settings(max_examples=40, deadline=None)
 @given(problem=problems)
 def test_more_passes_never_lower_the_value(problem):
-    options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "second_look": 0}
+    options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "candidates": "all"}
     values = [ProtoSwap(problem.m, passes=p, **options).fit(problem.X, target=problem.target) for p in (1, 2, 4)]
     for one, more in itertools.pairwise(values):
         assert more.objective_ >= one.objective_ * (1 - 1e-8)
@@ -50,7 +50,7 @@ def test_more_passes_never_lower_the_value(problem):
 def test_more_prototypes_than_the_kernel_has_dimensions(kernel):
     for seed in range(8):
         X = np.random.default_rng(seed).normal(size=(400, 3)) + 0.5
-        result = ProtoSwap(60, kernel=kernel, random_state=0, second_look=300).fit(X).result_
+        result = ProtoSwap(60, kernel=kernel, random_state=0).fit(X).result_
         assert result.residual < 1e-6
 
 
@@ -74,17 +74,19 @@ def test_ties_are_decided_alike_however_the_stream_is_cut():
         np.testing.assert_array_equal(whole.weights_, parts.weights_)
 
 
-def test_the_second_look_saves_a_sorted_stream(X):
-    """Far away rows first: what serves the rest has to be found again."""
+def test_the_order_of_the_rows_hurts_only_who_judges_them_as_they_come(X):
+    """Far away rows first: what serves the rest has gone by before anybody knows."""
     order = np.argsort(np.linalg.norm(X - X.mean(axis=0), axis=1))[::-1]
     options = {"kernel": Gaussian(3.0), "block_size": 32, "random_state": 0}
-    without, with_it = (ProtoSwap(8, second_look=n, **options).fit(X[order]).result_ for n in (0, 300))
-    assert with_it.residual < without.residual
+    judged, sampled = (ProtoSwap(8, candidates=of, **options).fit(X[order]).result_ for of in ("all", "auto"))
+    shuffled = ProtoSwap(8, **options).fit(X).result_
+    assert sampled.residual < judged.residual
+    assert sampled.residual == pytest.approx(shuffled.residual, rel=0.1)
 
 
 def test_the_stream_goes_on_as_if_nobody_had_looked(X):
     options = {"kernel": Gaussian(2.0), "block_size": 32, "random_state": 0}
-    watched, blind = (ProtoSwap(8, second_look=50, **options) for _ in range(2))
+    watched, blind = (ProtoSwap(8, candidates=50, **options) for _ in range(2))
     for start in range(0, 300, 50):
         target = X if start == 0 else None
         watched.partial_fit(X[start : start + 50], target=target)
@@ -93,23 +95,37 @@ def test_the_stream_goes_on_as_if_nobody_had_looked(X):
     np.testing.assert_array_equal(watched.weights_, blind.weights_)
 
 
-def test_the_sample_of_a_running_mean_serves_the_second_look(X):
+def test_candidates_are_the_rows_with_the_smallest_hashes(X):
+    chosen = ProtoSwap(8, candidates=20, kernel=Gaussian(2.0), block_size=32, random_state=0).fit(X)
+    sample = chosen._stream.progress.sample.settled()
+    assert set(chosen.prototype_indices_.tolist()) <= set(sample.numbers.tolist())
+    np.testing.assert_array_equal(sample.rows, X[sample.numbers])
+    found = hashes(sample.seed, np.arange(300))
+    np.testing.assert_array_equal(sample.numbers, np.argsort(found)[:20])
+
+
+def test_the_sample_of_a_running_mean_serves_for_the_candidates(X):
     running = ProtoSwap(8, mean=ReservoirMean(100), block_size=32, random_state=0).partial_fit(X)
     fixed = ProtoSwap(8, block_size=32, random_state=0).partial_fit(X, target=X)
+    larger = ProtoSwap(8, mean=ReservoirMean(100), candidates=200, block_size=32, random_state=0).partial_fit(X)
     assert running._stream.progress.sample is None
-    assert fixed._stream.progress.sample.reservoir.filled == 288  # nine full blocks; twelve rows wait
+    assert fixed._stream.progress.sample.seen == 288  # nine full blocks; twelve rows wait
+    assert larger._stream.progress.sample.size == 200
 
 
 def test_a_large_margin_makes_a_steadier_worse_set(X):
-    options = {"kernel": Gaussian(2.0), "second_look": 0, "random_state": 0}
+    options = {"kernel": Gaussian(2.0), "candidates": "all", "random_state": 0}
     free, steady = (ProtoSwap(12, margin=margin, **options).fit(X) for margin in (0.0, 0.05))
     assert steady.objective_ < free.objective_
     assert steady.prototype_indices_.max() < free.prototype_indices_.max()
 
 
 def test_more_passes_need_stored_data(X):
-    with pytest.raises(ParameterError, match=r"passes=2 needs stored data.* use fit, or passes=1"):
-        ProtoSwap(passes=2).partial_fit(X)
+    with pytest.raises(
+        ParameterError, match=r'passes=2 over all rows needs stored data.* use fit, candidates="auto" or'
+    ):
+        ProtoSwap(passes=2, candidates="all").partial_fit(X)
+    assert len(ProtoSwap(5, passes=3).partial_fit(X).result_) == 5
 
 
 @pytest.mark.parametrize(
@@ -117,27 +133,11 @@ def test_more_passes_need_stored_data(X):
     [
         ("margin", -0.1, "a number from 0 to below 1"),
         ("margin", "much", "a number from 0 to below 1"),
-        ("second_look", -1, "a whole number of at least 0"),
-        ("passes", 0, "a whole number of at least 1"),
+        ("candidates", 0, '"auto", "all" or a whole number of at least 1, got 0'),
+        ("candidates", "some", '"auto", "all" or a whole number of at least 1, got \'some\''),
+        ("passes", 0, "None or a whole number of at least 1, got 0"),
     ],
 )
 def test_parameters_are_checked(X, name, value, words):
     with pytest.raises(ParameterError, match=f"{name} must be {words}"):
         ProtoSwap(**{name: value}).fit(X)
-
-
-def test_a_review_is_a_further_pass(X):
-    once = ProtoSwap(12, kernel=Gaussian(1.5), second_look=0, block_size=64, random_state=0).partial_fit(X, target=X)
-    before = once.result_.residual
-    twice = clone(once).set_params(passes=2).fit(X)
-    for start in range(0, len(X), 128):
-        once.review(X[start : start + 128], first=start)
-    assert once.n_samples_seen_ == len(X)
-    assert once.result_.residual <= before
-    assert once.result_.residual == pytest.approx(twice.result_.residual, rel=1e-6)
-
-
-def test_only_rows_of_the_stream_can_be_reviewed(X):
-    selector = ProtoSwap(5, random_state=0).partial_fit(X[:100])
-    with pytest.raises(InputError, match=r"rows 50 to 149 are not all among the 100 seen; give new"):
-        selector.review(X[:100], first=50)

@@ -47,9 +47,7 @@ def test_it_is_that_of_a_literal_greedy_choice(seed, m, width):
     assert found.residual[: used.sum()] == pytest.approx(oracles.greedy_curve(K, mu, bound), rel=1e-5, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    "options", [{"sample": 200}, {"method": "stream"}, {"sample": 200, "target": True}]
-)
+@pytest.mark.parametrize("options", [{"sample": 200}, {"method": "stream"}, {"sample": 200, "target": True}])
 def test_so_it_is_of_runs_over_files(tmp_path, options):
     rows = clouds(1500, 3)
     np.save(tmp_path / "rows.npy", rows)

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from conftest import BATCH_SELECTORS, SELECTORS
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Gaussian, Laplacian, Linear, MultiScale
-from protosieve.means import CompressedMean, ExactMean
+from protosieve.means import CalibratedMean, ExactMean
 from protosieve.objectives import LeastSquares
 
 # Checks of scikit-learn that a selector does not pass, each with the reason. There are none.
@@ -87,7 +87,7 @@ def test_without_a_kernel_there_are_three_widths_the_largest_the_median_distance
 
 
 def test_parameters_of_parameters_have_names(selector):
-    found = selector(kernel=Laplacian(2.0), mean=CompressedMean(500)).get_params()
+    found = selector(kernel=Laplacian(2.0), mean=CalibratedMean(500)).get_params()
     assert (found["kernel__width"], found["mean__sample"]) == (2.0, 500)
     assert not any("__" in name for name in selector(kernel=Laplacian(2.0)).get_params(deep=False))
     assert "kernel__width" not in selector().get_params()
@@ -105,11 +105,11 @@ def test_a_width_that_is_set_is_that_of_a_new_kernel(selector):
     assert clone(one).set_params(kernel__width=3.0).kernel == Laplacian(3.0)
     assert one.set_params(kernel=Gaussian(), kernel__width=4.0).kernel == Gaussian(4.0)
     assert selector().set_params(kernel__width=5.0).kernel == MultiScale(5.0)
-    assert selector(mean=CompressedMean()).set_params(mean__sample=50).mean == CompressedMean(50)
+    assert selector(mean=CalibratedMean()).set_params(mean__sample=50).mean == CalibratedMean(50)
 
 
 def test_all_parameters_given_back_change_nothing(selector):
-    made = selector(5, kernel=Laplacian(2.0), mean=CompressedMean(500))
+    made = selector(5, kernel=Laplacian(2.0), mean=CalibratedMean(500))
     assert clone(made).set_params(**made.get_params()).get_params() == made.get_params()
     assert selector(5).set_params(**selector(7).get_params()).get_params() == selector(7).get_params()
 

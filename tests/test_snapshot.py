@@ -43,9 +43,7 @@ def table(tmp_path):
     return table
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"exact_weights": True}, {"target": "y.parquet"}, {"method": "stream"}]
-)
+@pytest.mark.parametrize("options", [{}, {"exact_weights": True}, {"target": "y.parquet"}, {"method": "stream"}])
 def test_a_run_that_is_looked_at_after_every_block_writes_the_same_bytes(table, tmp_path, looked, options):
     given = {name: tmp_path / value if name == "target" else value for name, value in options.items()}
     select(tmp_path / "x.parquet", 10, id="name", sample=1000, output=tmp_path / "plain.parquet", **given)

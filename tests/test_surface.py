@@ -28,13 +28,14 @@ SURFACE = {
         "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
-        "CompressedMean", "ExactMean", "FixedMean", "Mean", "MeanState", "Members", "Reservoir", "ReservoirMean",
-        "Sampled", "SamplingError", "SettledMean", "sampling_error",
+        "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState", "Members",
+        "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "points_for", "sample_for", "stage_of",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",
         "Objective", "Poisson", "SetFunction", "SmoothObjective", "Weighed", "same",
     ],
+    "protosieve.sampling": ["Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "FreeExchangeSet", "Newton", "NonNegativeQP", "Point",
         "Projection", "Projections", "definite_cholesky", "free_weights",

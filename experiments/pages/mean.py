@@ -10,7 +10,7 @@ from experiments._style import STYLES
 from experiments._task import Results, Task
 from experiments.measures.choose import RANDOM, chosen, drawn
 from experiments.measures.follow import bounded, followed, sample_error, sampled
-from protosieve.means import CompressedMean, ReservoirMean
+from protosieve.means import CalibratedMean, ReservoirMean
 
 METHODS = ("ProtoSwap", "ProtoStream")
 BEFORE = "ProtoSwap"  # also with a sample that was drawn beforehand
@@ -21,7 +21,7 @@ INTRODUCTION = """
 The paper keeps "an empirical estimate of mu" along the stream and does not say what it costs; the code
 of its first author computes mu from all rows before the stream starts. Here Letters is a true stream: rows come once,
 in chunks of 1,000, and the target is what has come so far, kept as a uniform sample of R rows (`ReservoirMean(R)`), or
-as `CompressedMean()`, the default: a sample of up to 16,384 rows, which is all of Letters, and 4 m weighted points, at
+as `CalibratedMean()`, the default: a sample of up to 16,384 rows, which is all of Letters, and 4 m weighted points, at
 least 512, that stand for it. In the end rows and weights are judged by the exact mean of all rows.
 
 A uniform sample has an error of its own: its squared MMD to all rows, as a share of |mu|^2, is
@@ -74,7 +74,7 @@ def _before(scale: Scale, size: int, seed: int) -> Task:
 
 
 def _compressed(scale: Scale, method: str, seed: int) -> Task:
-    return followed(scale.letters, method, _size(scale), CompressedMean(), seed)
+    return followed(scale.letters, method, _size(scale), CalibratedMean(), seed)
 
 
 class _Shown:
