@@ -33,8 +33,9 @@ _BLOCK = 512
 class Sampled(NamedTuple):
     """Rows of a uniform sample, drawn without replacement, by which a mean is judged, and what is known beside them.
 
-    ``share`` of the target are the ``population`` rows the sample was drawn from; in the ``span`` of some points the
-    mean is known without it. ``is_fitted`` says whether prototypes are fitted to these very rows.
+    ``share`` of the target lies outside the points in whose ``span`` the mean is known. Of these rows the share
+    ``chosen`` may have been chosen from, and ``mean`` is what is known by them; the sample was drawn from the
+    ``population`` of the others. ``is_fitted`` says whether prototypes are fitted to the rows of the sample itself.
     """
 
     kernel: Kernel
@@ -43,6 +44,8 @@ class Sampled(NamedTuple):
     share: float = 1.0
     span: Span | None = None
     at_points: Float64 | None = None  # the mean at the points of the span
+    chosen: float = 0.0
+    mean: "MeanState | None" = None
     is_fitted: bool = True
 
 

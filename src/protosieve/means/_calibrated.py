@@ -31,7 +31,6 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.means._reservoir import check_seed, check_size, rows_until_grown
-from protosieve.means._sampling import Judge
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
@@ -40,6 +39,7 @@ __all__ = ["Calibrated", "CalibratedMean", "CalibratedStream", "points_for", "sa
 _POINTS, _PER_PROTOTYPE, _MOST_POINTS = 1024, 4, 4096
 _SAMPLE, _NUMBERS, _LEAST_SAMPLE = 40_960, 5 * 2**23, 5_120
 _HELD_OUT = 5  # of so many rows of the sample one
+_COUNTS = 0.02  # a share of all rows: where less may be chosen from, the others are all rows
 _TILE = 512  # points at a time: with blocks of some 512 rows the similarities stay in the processor's cache
 _ROWS = 1024  # of a target at a time
 _LOOKED_AT = 256
@@ -197,15 +197,26 @@ class Calibrated(SettledMean):
     def sampled(self) -> Sampled | None:
         if self.is_whole:
             return None
-        others = self.population - len(self.points)
-        return Sampled(self.kernel, self.held_out, others, self._share, self.span, self.at_points, is_fitted=False)
+        outside = self.population - len(self.points)
+        chosen = len(self.rest) / outside
+        return Sampled(
+            kernel=self.kernel,
+            rows=self.held_out,
+            population=outside - len(self.rest),
+            share=self._share,
+            span=self.span,
+            at_points=self.at_points,
+            chosen=chosen if chosen >= _COUNTS else 0.0,
+            mean=self,
+            is_fitted=False,
+        )
 
     def judged_norm(self, step: int) -> float:
         return float(self.at_points @ self.quick.weights)
 
     def squared_norm(self, step: int) -> float:
-        sampled = self.sampled()
-        return float(self.full.weights @ self._at_own) if sampled is None else Judge(sampled).norm
+        """That of the full estimate, which the sample's error makes larger."""
+        return float(self.full.weights @ self._at_own)
 
 
 @storable
