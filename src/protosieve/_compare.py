@@ -294,9 +294,9 @@ class _SharedState(SettledMean):
         self._shared.clock.other += time.perf_counter() - start
         return mu
 
-    def at_sample(self, rows: Array) -> Float64 | None:
+    def at_candidates(self, rows: Array) -> Float64 | None:
         start = time.perf_counter()
-        mu = self._shared.state.at_sample(rows)
+        mu = self._shared.state.at_candidates(rows)
         self._shared.clock.other += time.perf_counter() - start
         return mu
 

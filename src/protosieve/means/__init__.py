@@ -1,7 +1,7 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
 from protosieve.means._base import FOREVER, FixedMean, Mean, MeanState, Sampled, SettledMean
-from protosieve.means._calibrated import Calibrated, CalibratedMean, points_for, sample_for, stage_of
+from protosieve.means._calibrated import Calibrated, CalibratedMean, points_for, sample_for, stage_of, stage_size
 from protosieve.means._exact import ExactMean
 from protosieve.means._members import Members
 from protosieve.means._reservoir import ReservoirMean
@@ -24,4 +24,5 @@ __all__ = [
     "points_for",
     "sample_for",
     "stage_of",
+    "stage_size",
 ]

@@ -45,7 +45,7 @@ class Sampled(NamedTuple):
     span: Span | None = None
     at_points: Float64 | None = None  # the mean at the points of the span
     chosen: float = 0.0
-    mean: "MeanState | None" = None
+    mean: "FixedMean | None" = None
     is_fitted: bool = True
 
 
@@ -116,8 +116,8 @@ class MeanState(ABC):
         """``mu`` as well as this state knows it, for candidates and the rows that were chosen."""
         return self.at(points)
 
-    def at_sample(self, rows: Array) -> Float64 | None:
-        """`exactly_at` all rows of the mean's own sample, for less, where these are they; else ``None``."""
+    def at_candidates(self, rows: Array) -> Float64 | None:
+        """``mu`` at many rows in their own dtype, well enough to choose from them; ``None`` where `at` is."""
         return None
 
     def sampled(self) -> "Sampled | None":

@@ -34,15 +34,23 @@ from protosieve.means._reservoir import check_seed, check_size, rows_until_grown
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
-__all__ = ["Calibrated", "CalibratedMean", "CalibratedStream", "points_for", "sample_for", "stage_of"]
+__all__ = ["Calibrated", "CalibratedMean", "CalibratedStream", "points_for", "sample_for", "stage_of", "stage_size"]
 
-_POINTS, _PER_PROTOTYPE, _MOST_POINTS = 1024, 4, 4096
-_SAMPLE, _NUMBERS, _LEAST_SAMPLE = 40_960, 5 * 2**23, 5_120
-_HELD_OUT = 5  # of so many rows of the sample one
-_COUNTS = 0.02  # a share of all rows: where less may be chosen from, the others are all rows
+# How many points, rows of the sample that may be chosen, and of these rows by which candidates are judged: so many for
+# each prototype, between two bounds. (Measured: docs/means.md.)
+_POINTS = 4, 1024, 4096
+_STAGE = 256, 8192, 32768
+_JUDGING = 40, 2048, 32768
+_NUMBERS = 2**25  # in a sample at most: some hundred megabytes
+_HELD_OUT = 4  # for so many rows that may be chosen one is held out
 _TILE = 512  # points at a time: with blocks of some 512 rows the similarities stay in the processor's cache
 _ROWS = 1024  # of a target at a time
 _LOOKED_AT = 256
+
+
+def _for(n_prototypes: int, rule: tuple[int, int, int]) -> int:
+    each, least, most = rule
+    return min(max(each * n_prototypes, least), most)
 
 
 def points_for(n_prototypes: int) -> int:
@@ -51,18 +59,24 @@ def points_for(n_prototypes: int) -> int:
     P random rows leave about as much of the mean as P / 4 prototypes do; and a Cholesky factor of P columns must not
     hold up a stream.
     """
-    return min(max(_POINTS, _PER_PROTOTYPE * n_prototypes), _MOST_POINTS)
+    return _for(n_prototypes, _POINTS)
 
 
-def sample_for(width: int) -> int:
-    """How many rows of so many columns: 40,960, fewer where they would take more than some hundred megabytes."""
-    return min(_SAMPLE, max(_LEAST_SAMPLE, _NUMBERS // width))
+def sample_for(n_prototypes: int, width: int) -> int:
+    """How many rows of so many columns: those that may be chosen, and those held out."""
+    stage = min(_for(n_prototypes, _STAGE), max(_STAGE[1] // 2, _NUMBERS // width))
+    return stage + stage // _HELD_OUT
+
+
+def stage_size(sample: int) -> int:
+    """How many rows of a sample of this size may be chosen."""
+    return sample - sample // (_HELD_OUT + 1)
 
 
 def stage_of(sample: UniformSample) -> SampledRows:
     """The rows of a sample that may be chosen: all that came, or all that are not held out."""
     sample = sample.settled()
-    return sample.held if sample.is_whole else sample.held.take(slice(sample.size - sample.size // _HELD_OUT))
+    return sample.held if sample.is_whole else sample.held.take(slice(stage_size(sample.size)))
 
 
 def met(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tuple[Float64, Float64]:
@@ -97,6 +111,17 @@ def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
     return np.asarray(sum(ahead_of(sums, starts, in_threads=kernel.in_threads), nothing))
 
 
+def spread_at(mean: FixedMean, rows: Array) -> Float64:
+    """A mean at many rows, in several threads."""
+    mean.at(mean.kernel.prepare(rows[:0]))  # its own rows are prepared once, before threads ask for them
+
+    def at(start: int) -> Float64:
+        return mean.at(mean.kernel.prepare(rows[start : start + _TILE]))
+
+    found = ahead_of(at, range(0, len(rows), _TILE), in_threads=mean.kernel.in_threads)
+    return np.concatenate([np.zeros(0), *found])
+
+
 @storable
 @dataclass
 class Calibrated(SettledMean):
@@ -114,6 +139,7 @@ class Calibrated(SettledMean):
     places: NDArray[np.int64]
     population: int
     sample_seed: int
+    judging: int  # rows of the sample that candidates are judged by
 
     def __deepcopy__(self, memo: object) -> "Calibrated":
         return self
@@ -157,29 +183,37 @@ class Calibrated(SettledMean):
         """Both terms as one combination: of points that are no rows of the sample, then of the sample."""
         if self.is_whole:
             return FixedMean.over(self.kernel, self.sample)
-        share, rest = self._share, max(len(self.rest), 1)
-        sums = sums_over(self.kernel, self.rest, self.kernel.prepare(self.points))
-        a = self.span.solve(self.at_points - share / rest * sums)
-        outside = self.places < 0
-        weights = np.full(len(self.sample), share / rest)
+        weights = np.full(len(self.sample), self._share / max(len(self.rest), 1))
+        a, outside = self._corrected(self.rest), self.places < 0
         weights[self.places[~outside]] = a[~outside]
         rows = np.concatenate([self.points[outside], self.sample])
         return FixedMean(self.kernel, rows, np.concatenate([a[outside], weights]))
+
+    def _corrected(self, rows: Array) -> Float64:
+        """The weights of the points beside rows of the sample."""
+        sums = sums_over(self.kernel, rows, self.kernel.prepare(self.points))
+        return self.span.solve(self.at_points - self._share / max(len(rows), 1) * sums)
 
     @property
     def _share(self) -> float:
         return max(0.0, 1 - len(self.points) / self.population)
 
-    def own_share(self, rows: Array) -> float:
-        """What rows of the sample add to the mean at themselves, on average, that they do not in all rows."""
-        n, kernel = len(self.rest), self.kernel
-        if not n or not len(rows):
-            return 0.0
-        points = kernel.prepare(rows)
-        coordinates = self.span.coordinates(rows)
-        left = kernel.diagonal(points) - np.einsum("ij,ij->j", coordinates, coordinates)
-        mean = (self.full.at(points) - self.quick.at(points)) / self._share
-        return self._share * (1 - n / (self.population - len(self.points))) / n * float((left - mean).mean())
+    def at_next(self, rows: Array, are_sampled: NDArray[np.bool_]) -> Float64:
+        """At the points that are to come, of which some are rows of the sample.
+
+        A row x of the sample has a larger share in it, 1 / R, than in all rows. By all others, and itself counted once,
+        the mean there is less by ``f / R (r(x, x) - m(x))``, where r and m are what the points leave of similarity and
+        mean. Some rows tell how much that is on average; the rest is noise.
+        """
+        mu, n = spread_at(self.full, rows), len(self.rest)
+        some = rows[are_sampled][:_LOOKED_AT]
+        if self.is_whole or not n or not len(some):
+            return mu
+        points, coordinates = self.kernel.prepare(some), self.span.coordinates(some)
+        own = self.kernel.diagonal(points) - np.einsum("ij,ij->j", coordinates, coordinates)
+        mean = (mu[are_sampled][:_LOOKED_AT] - self.quick.at(points)) / self._share
+        left_out = 1 - n / (self.population - len(self.points))
+        return mu - are_sampled * self._share * left_out / n * float((own - mean).mean())
 
     def at(self, points: Points) -> Float64:
         return self.quick.at(points)
@@ -187,8 +221,21 @@ class Calibrated(SettledMean):
     def exactly_at(self, points: Points) -> Float64:
         return self.full.at(points)
 
-    def at_sample(self, rows: Array) -> Float64 | None:
-        return self._at_own[-len(self.sample) :] if np.array_equal(rows, self.sample) else None
+    def at_candidates(self, rows: Array) -> Float64:
+        """By as many rows as it takes, all of them where they are the sample itself: each pair is compared once then."""
+        if len(self.rest) <= 2 * self.judging and np.array_equal(rows, self.sample):
+            return self._at_own[-len(self.sample) :]
+        return spread_at(self._judging, rows)
+
+    @cached_property
+    def _judging(self) -> FixedMean:
+        """The full estimate by some rows of the sample, which are a sample too."""
+        if self.is_whole and len(self.rest) <= 2 * self.judging:
+            return self.full
+        some = self.rest[: self.judging]
+        weights = np.full(len(some), self._share / max(len(some), 1))
+        rows = np.concatenate([self.points, some])
+        return FixedMean(self.kernel, rows, np.concatenate([self._corrected(some), weights]))
 
     @cached_property
     def _at_own(self) -> Float64:
@@ -198,7 +245,6 @@ class Calibrated(SettledMean):
         if self.is_whole:
             return None
         outside = self.population - len(self.points)
-        chosen = len(self.rest) / outside
         return Sampled(
             kernel=self.kernel,
             rows=self.held_out,
@@ -206,8 +252,8 @@ class Calibrated(SettledMean):
             share=self._share,
             span=self.span,
             at_points=self.at_points,
-            chosen=chosen if chosen >= _COUNTS else 0.0,
-            mean=self,
+            chosen=len(self.rest) / outside,
+            mean=self.full,
             is_fitted=False,
         )
 
@@ -235,6 +281,7 @@ class CalibratedStream(MeanState):
     drawn: UniformSample  # the next points
     points: Array
     numbers: NDArray[np.int64]  # of the points in the stream
+    judging: int  # rows of the sample that candidates are judged by
     sums: Float64  # of all rows seen, at the points
     weights: Float64  # of the points: what rows are judged by
     adopted: int = 0  # rows seen by then
@@ -244,14 +291,16 @@ class CalibratedStream(MeanState):
     _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def begin(cls, kernel: Kernel, size: int, n_points: int, first: Array, seed: int) -> "CalibratedStream":
+    def begin(
+        cls, kernel: Kernel, size: int, n_points: int, judging: int, first: Array, seed: int
+    ) -> "CalibratedStream":
         """Before the first block, which are its points until it has been seen."""
         points = first[:n_points].copy()
         span = Span(kernel, points)
         weights = span.solve(sums_over(kernel, first, kernel.prepare(points)) / len(first))
         none, numbers = np.zeros(len(points)), np.arange(len(points))
         sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
-        return cls(kernel, sample, drawn, points, numbers, none, weights)
+        return cls(kernel, sample, drawn, points, numbers, judging, none, weights)
 
     def __deepcopy__(self, memo: object) -> "CalibratedStream":
         other = replace(self, sample=self.sample.__deepcopy__(memo), drawn=self.drawn.__deepcopy__(memo))
@@ -312,7 +361,7 @@ class CalibratedStream(MeanState):
         others = places < 0
         sums = self.sums[places]
         sampled = _places(new.numbers[others], stage_of(self.sample).numbers) >= 0
-        sums[others] = self.sample.seen * _spread_at(known, new.rows[others], sampled)
+        sums[others] = self.sample.seen * known.at_next(new.rows[others], sampled)
         self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
         self._prepared = self._span = self._known = None
 
@@ -330,6 +379,7 @@ class CalibratedStream(MeanState):
                 places=_places(self.numbers, stage.numbers),
                 population=self.sample.seen,
                 sample_seed=self.sample.seed,
+                judging=self.judging,
             )
             if self._span is not None:
                 self._known.span = self._span
@@ -341,8 +391,8 @@ class CalibratedStream(MeanState):
     def exactly_at(self, points: Points) -> Float64:
         return self._calibrated().exactly_at(points)
 
-    def at_sample(self, rows: Array) -> Float64 | None:
-        return self._calibrated().at_sample(rows)
+    def at_candidates(self, rows: Array) -> Float64:
+        return self._calibrated().at_candidates(rows)
 
     def sampled(self) -> Sampled | None:
         return self._calibrated().sampled()
@@ -352,23 +402,6 @@ class CalibratedStream(MeanState):
 
     def squared_norm(self, step: int) -> float:
         return self._calibrated().squared_norm(step)
-
-
-def _spread_at(known: Calibrated, rows: Array, sampled: NDArray[np.bool_]) -> Float64:
-    """The mean at rows, in several threads; ``sampled`` says which of them are rows of the sample.
-
-    A row x of the sample has a larger share in it, 1 / R, than in all rows. By all others, and itself counted once, the
-    mean there is less by ``f / R (r(x, x) - m(x))``, where r and m are what the points leave of similarity and mean.
-    Some rows tell how much that is on average; the rest is noise.
-    """
-    mean = known.full
-    mean.at(mean.kernel.prepare(rows[:0]))  # rows are prepared once, before threads ask for them
-
-    def at(start: int) -> Float64:
-        return mean.at(mean.kernel.prepare(rows[start : start + _TILE]))
-
-    mu = np.concatenate([np.zeros(0), *ahead_of(at, range(0, len(rows), _TILE), in_threads=mean.kernel.in_threads)])
-    return mu if known.is_whole else mu - sampled * known.own_share(rows[sampled][:_LOOKED_AT])
 
 
 @storable
@@ -387,8 +420,8 @@ class CalibratedMean(Mean):
     Parameters
     ----------
     sample : int, optional
-        Rows of the sample; by default 40,960, fewer where they have more than 1,024 columns. A fifth of them is held
-        out to judge results by.
+        Rows of the sample; by default 320 for each prototype, at least 10,240 and at most 40,960, fewer where they have
+        more than 1,024 columns. A fifth of them is held out to judge results by.
     points : int, optional
         By default four for each prototype, at least 1,024 and at most 4,096. Random rows of the sample: exchanged ones
         express as much with half as many, and cost more than the other half.
@@ -431,15 +464,15 @@ class CalibratedMean(Mean):
     ) -> MeanState:
         rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
         seed = int(rng.integers(2**63))
-        size = sample_for(like.shape[1]) if self.sample is None else self.sample
-        points = points_for(n_prototypes) if self.points is None else self.points
-        points = min(points, size - size // _HELD_OUT)
+        size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
+        points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
+        judging = _for(n_prototypes, _JUDGING)
         if target is None:
-            return CalibratedStream.begin(kernel, size, points, like, seed)
-        return _over(kernel, target, size, points, seed)
+            return CalibratedStream.begin(kernel, size, points, judging, like, seed)
+        return _over(kernel, target, size, points, judging, seed)
 
 
-def _over(kernel: Kernel, target: Array, size: int, points: int, seed: int) -> Calibrated:
+def _over(kernel: Kernel, target: Array, size: int, points: int, judging: int, seed: int) -> Calibrated:
     """Of all rows of a target; O(n P d)."""
     sample = UniformSample.empty(size, target, seed)
     sample.observe(target, np.arange(len(target)))
@@ -455,4 +488,5 @@ def _over(kernel: Kernel, target: Array, size: int, points: int, seed: int) -> C
         places=np.arange(len(rows)),
         population=len(target),
         sample_seed=seed,
+        judging=judging,
     )

@@ -9,12 +9,8 @@ share f of N rows, of which R were drawn without replacement. With ``q = sum_i w
 The terms in Z are known; the others are means over the N rows, for which those over the sample stand: without bias, if
 pairs of different rows stand for such pairs. ``l = <mu, q> - w'K w / 2`` follows.
 
-*Rows that may be chosen.* Of the N rows a share c may have been chosen from, and prototypes are nearer to them than to
-others; the sample is one of the others. With the means ``m_1`` and ``m_2`` of the two, ``mu = c m_1 + (1 - c) m_2`` and
-
-    |mu - q|^2  =  c |m_1 - q|^2 + (1 - c) |m_2 - q|^2 - c (1 - c) |m_1 - m_2|^2
-
-of which the last is ``f^2 p_1 (1 / N_1 + 1 / N_2)`` on average and the same for all q: so ``l`` is the mean of both.
+*Rows that may be chosen.* Of the N rows a share c may have been chosen from, and q is nearer to them than to others, of
+which the sample is one. Their part in ``<mu, q>`` is known, and the sample speaks for the share ``1 - c`` only.
 
 *The error.* With ``t = mu - q`` outside Z, ``|mu - q|^2`` is off by ``2 f (mean of t(x) over the sample - E t(x))`` and
 by a sum over pairs with the variance ``2 a^2 p_2``, where ``a = f^2 (1 - R / N) / R`` and ``p_k = trace Sigma^k`` for
@@ -38,8 +34,6 @@ __all__ = ["Judge", "SamplingError"]
 
 _LOOKED_AT = 512  # rows by which r(x, x) and the error are estimated: a twentieth off, in a small part of the whole
 _FEWEST = 3
-_BLOCK = 512
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,16 +68,6 @@ class Judge:
     @cached_property
     def norm(self) -> float:
         """``|mu|^2``."""
-        of, c = self._of, self._of.chosen
-        if not c or of.mean is None:
-            return self._norm
-        between = self._powers[0] / max(self._left_out, _TINY) * self._n  # f^2 p_1
-        apart = between * (1 / (c / (1 - c) * of.population) + 1 / of.population)
-        return c * of.mean.squared_norm(_BLOCK) + (1 - c) * self._norm - c * (1 - c) * apart
-
-    @property
-    def _norm(self) -> float:
-        """Of the rows the sample was drawn from."""
         spread, of = self._own - self._left.mean(), self._of
         pairs = float(self._pairs.mean() - self._inside @ self._inside)
         different = pairs - spread / max(self._n - 1, 1)  # r(x, x) taken out of the mean over all pairs
@@ -95,7 +79,7 @@ class Judge:
         similar = self._near(self._of.rows.astype(np.float64), exact) @ weights
         cross = self._of.share * float(similar.mean()) + float(self._beside @ self._coordinates_of(exact, weights))
         if self._of.chosen and self._of.mean is not None:
-            known = float(self._of.mean.exactly_at(self._kernel.prepare(exact)) @ weights)
+            known = float(self._of.mean.at(self._kernel.prepare(exact)) @ weights)
             cross = self._of.chosen * known + (1 - self._of.chosen) * cross
         value = cross - float(weights @ self._near(exact, exact) @ weights) / 2
         return value - self._powers[0] if self._of.is_fitted else value
@@ -108,11 +92,10 @@ class Judge:
         exact = prototypes.astype(np.float64)
         q = self._near(self._looked_at, exact) @ weights - self._coordinates_of(exact, weights) @ self._coordinates
         mu = share * (self._pairs[self._some] - self._inside @ self._coordinates)
-        t = min(1.0, 2 * value / norm) * mu - q  # a residual is a ratio: the norm is off, too
+        t = min(1.0, 2 * value / norm) * mu - (1 - self._of.chosen) * q  # a residual is a ratio: the norm is off, too
         _, second = self._powers
         linear = 4 * share**2 * self._left_out / self._n * float(np.var(t, ddof=1)) - 4 * second
-        error = (1 - self._of.chosen) * math.sqrt(max(linear, 0.0) + 2 * second) / norm
-        return SamplingError(self._n, self._of.population, error)
+        return SamplingError(self._n, self._of.population, math.sqrt(max(linear, 0.0) + 2 * second) / norm)
 
     # -- inside the span, in its coordinates: of none, where there are no points
 

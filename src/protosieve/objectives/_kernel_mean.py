@@ -113,14 +113,14 @@ class KernelMean(Objective):
         return self.gram(rows), self.mean.exactly_at(self.kernel.prepare(rows.astype(np.float64)))
 
     def means(self, rows: Array) -> Float64:
-        """The means of many rows in their own dtype, as well as they are known; O(n size_of_mean d)."""
-        known = self.mean.at_sample(rows)
+        """The means of many rows in their own dtype, well enough to choose from them; O(n size_of_mean d)."""
+        known = self.mean.at_candidates(rows)
         if known is not None:
             return known
         starts = range(0, len(rows), _BLOCK)
 
         def at(start: int) -> Float64:
-            return self.mean.exactly_at(self.kernel.prepare(rows[start : start + _BLOCK]))
+            return self.mean.at(self.kernel.prepare(rows[start : start + _BLOCK]))
 
         return np.concatenate([np.zeros(0), *ahead_of(at, starts, in_threads=self.in_threads)])
 

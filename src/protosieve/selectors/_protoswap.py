@@ -12,7 +12,7 @@ from protosieve._state import storable
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError
 from protosieve.kernels import Points
-from protosieve.means import Mean, Members, sample_for, stage_of
+from protosieve.means import Mean, Members, sample_for, stage_of, stage_size
 from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector
@@ -80,8 +80,8 @@ class ProtoSwap(StreamSelector):
         exchanges, the set is steadier along the stream, and the result worse. Single exchanges add little: try 1e-6 to
         1e-4.
     candidates : "auto", "all" or int, default "auto"
-        The rows exchanges are made with: a uniform sample of 32,768 rows, fewer where they have more than 1,024
-        columns; all rows, as they come; or a sample of so many rows.
+        The rows exchanges are made with: a uniform sample of 256 rows for each prototype, at least 8,192 and at most
+        32,768 of them; all rows, as they come; or a sample of so many rows.
     passes : int, optional
         Times the candidates are offered: by default 2, once for ``"all"``, of which more passes need stored data.
     mean : Mean, optional
@@ -187,8 +187,8 @@ class ProtoSwap(StreamSelector):
         """For the candidates, where the mean keeps none; or none so large, but for what it holds out."""
         kept = objective.mean.stream_sample()
         auto = isinstance(self.candidates, str)
-        size = sample_for(block.rows.shape[1]) if auto else int(self.candidates)
-        if kept is not None and (auto or 5 * size <= 4 * kept.size):
+        size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
+        if kept is not None and (auto or size <= stage_size(kept.size)):
             return None
         seed = objective.mean.seed()
         return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)

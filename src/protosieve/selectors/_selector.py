@@ -395,7 +395,7 @@ def default_mean(target: Array | None, n_prototypes: int) -> Mean:
     """
     if target is None:
         return CalibratedMean()
-    n, points, sample = len(target), points_for(n_prototypes), sample_for(target.shape[1])
+    n, points, sample = len(target), points_for(n_prototypes), sample_for(n_prototypes, target.shape[1])
     return ExactMean() if n**2 <= 2 * n * points + min(n, sample) ** 2 + points**3 / 50 else CalibratedMean()
 
 
