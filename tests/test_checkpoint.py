@@ -176,7 +176,8 @@ def test_a_run_goes_on_with_the_same_options_only(stored):
     rows, store = stored
     refuses("is of another run: -m was 10 and is 11 now. Give what was given then, or delete", rows, store, m=11)
     refuses("--seed was 0 and is 1 now", rows, store, random_state=1)
-    refuses(r"kernel was Gaussian\(width='median'\) and is Gaussian\(width=2.0\) now", rows, store, width=2.0)
+    refuses(r"kernel was MultiScale\(width='median', .* and is MultiScale\(width=2.0, .* now", rows, store, width=2.0)
+    refuses(r"kernel was MultiScale\(.* and is Gaussian\(width='median'\) now", rows, store, kernel="gaussian")
 
 
 def test_a_run_goes_on_with_the_same_files_only(stored):

@@ -93,7 +93,7 @@ def choose_width(
     row of the fold gets the label of the prototype nearest to it; the width with the best mean accuracy is chosen, and
     of equal ones the widest, which says as much with a smoother kernel. The selector never sees labels.
 
-    `MultiScale`, the default kernel, has several widths at once, and seldom needs this; a `Gaussian` does.
+    The default kernel, `MultiScale`, has several widths; the one chosen is the largest of them.
 
     Accuracy is often flat over a factor of two or more. Look at ``spread`` before you trust a difference, and widen the
     grid where the chosen width is at its end.

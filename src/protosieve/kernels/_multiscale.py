@@ -21,7 +21,8 @@ class MultiScale(RadialKernel):
 
     One width is a gamble: a wide kernel is content with the coarse shape (every choice "carries 99.9 %"), a narrow one
     sees every row as far from every other. The mean of several is never far from the best of them, and there is no
-    width to choose. A residual of 1 % means what it would of a kernel that is narrow enough to see the detail.
+    width to choose. A residual of 1 % means what it would of a kernel that is narrow enough to see the detail. The
+    default of every selector.
 
     Parameters
     ----------

@@ -47,9 +47,9 @@ class ProtoStream(ThresholdSelector):
     are diverse, unlike ProtoBasic's. A full set of threshold tau is worth at least ``tau / C_1`` (Lemma 5.6).
 
     *When it does well*: kernels narrow enough that single rows differ. *When it does not*: sets fill from the head of
-    the stream, so order matters; and with a wide kernel (the median rule is wide for this purpose) the thresholds are
-    too coarse to find m rows: it then keeps far fewer, and can be worse than random rows with optimal weights. It is
-    the paper's algorithm and stays exactly that.
+    the stream, so order matters; and with a wide kernel, such as a Gaussian of the median width, the thresholds are too
+    coarse to find m rows: it then keeps far fewer, and can be worse than random rows with optimal weights. It is the
+    paper's algorithm and stays exactly that.
 
     Parameters
     ----------
