@@ -1,5 +1,7 @@
 """Means against plain averages, and the reservoir against uniformity."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -171,8 +173,14 @@ def test_elsewhere_it_is_the_projection_and_the_corrected_sample():
     twin = oracles.Calibrated(lambda A, B: oracles.gaussian(A, B, 1.5), mean.points, rows, mean.rest)
     np.testing.assert_allclose(mean.at(everywhere), twin.quick(rows), rtol=1e-7)
     np.testing.assert_allclose(mean.exactly_at(everywhere), twin.full(rows), rtol=1e-7)
-    np.testing.assert_allclose(mean.at_sample(mean.sample), twin.full(mean.sample), rtol=1e-7)
-    assert mean.at_sample(rows[: len(mean.sample)]) is None
+    np.testing.assert_allclose(mean.at_candidates(mean.sample), twin.full(mean.sample), rtol=1e-7)
+
+
+def test_few_prototypes_are_judged_by_few_rows_of_the_sample():
+    mean = replace(_calibrated(rows), judging=100)
+    twin = oracles.Calibrated(lambda A, B: oracles.gaussian(A, B, 1.5), mean.points, rows, mean.rest[:100])
+    np.testing.assert_allclose(mean.at_candidates(mean.sample), twin.full(mean.sample), rtol=1e-7)
+    np.testing.assert_allclose(mean.at_candidates(rows), twin.full(rows), rtol=1e-7)
 
 
 def test_it_is_nearer_to_the_mean_of_all_rows_than_its_sample_is():
@@ -192,7 +200,7 @@ def test_a_sample_of_all_rows_is_exact():
     mean = _calibrated(rows, sample=5000)
     exact = oracles.gaussian(rows, rows, 1.5).mean(axis=1)
     np.testing.assert_allclose(mean.exactly_at(kernel.prepare(rows)), exact, rtol=1e-12)
-    np.testing.assert_allclose(mean.at_sample(mean.sample), oracles.gaussian(mean.sample, rows, 1.5).mean(axis=1))
+    np.testing.assert_allclose(mean.at_candidates(mean.sample), oracles.gaussian(mean.sample, rows, 1.5).mean(axis=1))
     assert mean.squared_norm(64) == pytest.approx(exact.mean(), rel=1e-12)
     assert mean.sampled() is None
 
@@ -236,8 +244,9 @@ def test_along_a_stream_it_stays_near_the_mean_of_all_rows_seen(order):
 
 
 def test_points_follow_the_number_of_prototypes():
-    assert [points_for(m) for m in (10, 300, 5000)] == [1024, 1200, 4096]
-    assert [sample_for(d) for d in (2, 1024, 4096, 10**6)] == [40_960, 40_960, 10_240, 5_120]
+    assert [points_for(m) for m in (10, 300, 5000)] == [1024, 1200, 3072]
+    assert [sample_for(m, 2) for m in (10, 100, 5000)] == [10_240, 32_000, 40_960]
+    assert [sample_for(1000, d) for d in (1024, 4096, 10**6)] == [40_960, 10_240, 5_120]
 
 
 @pytest.mark.parametrize(
@@ -254,12 +263,12 @@ def test_a_calibrated_means_parameters_are_checked(options, match):
 
 
 def test_the_mean_is_exact_where_that_is_cheaper():
-    small, large = np.zeros((30_000, 2)), np.zeros((60_000, 2))
+    small, large = np.zeros((10_000, 2)), np.zeros((60_000, 2))
     assert ProtoSwap()._mean(small) == ExactMean()
     assert ProtoSwap()._mean(large) == CalibratedMean()
     assert ProtoSwap()._mean(None) == CalibratedMean()
-    assert ProtoSwap(1000)._mean(np.zeros((46_000, 2))) == ExactMean()  # so many points cost more
-    assert ProtoSwap(100)._mean(np.zeros((46_000, 2))) == CalibratedMean()
+    assert ProtoSwap(1000)._mean(np.zeros((40_000, 2))) == ExactMean()  # more points and a larger sample cost more
+    assert ProtoSwap(100)._mean(np.zeros((40_000, 2))) == CalibratedMean()
 
 
 def test_letters_by_512_points_is_as_good_as_all_of_it(letters):

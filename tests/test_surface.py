@@ -30,6 +30,7 @@ SURFACE = {
     "protosieve.means": [
         "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState", "Members",
         "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "points_for", "sample_for", "stage_of",
+        "stage_size",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",

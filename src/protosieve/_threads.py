@@ -34,7 +34,7 @@ def ahead_of(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool
     if n_threads() == 1 or not in_threads:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(n_threads() - 1) as pool:
+    with ThreadPoolExecutor(n_threads()) as pool:  # who asks mostly waits
         left = iter(items)
         at_work: deque[Future[T]] = deque(
             pool.submit(_at_ease, function, item) for item in islice(left, 2 * n_threads())

@@ -192,9 +192,11 @@ class FixedMean(SettledMean):
     def at(self, points: Points) -> Float64:
         total = np.zeros(len(points))
         dtype = points.left.dtype
+        room = np.empty((min(_TILE, len(self.rows)), len(points)), dtype)  # one for all tiles
         for start in range(0, len(self.rows), _TILE):
             tile = slice(start, start + _TILE)
-            total += self.weights[tile].astype(dtype) @ self.kernel.block(self._tile(tile, dtype), points)
+            some = self._tile(tile, dtype)
+            total += self.weights[tile].astype(dtype) @ self.kernel.block(some, points, out=room[: len(some)])
         return total
 
     def _tile(self, tile: slice, dtype: np.dtype[np.generic]) -> Points:
@@ -212,6 +214,16 @@ class FixedMean(SettledMean):
             blocks = (slice(start, start + step) for start in range(0, len(self.rows), step))
             self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
         return self.norm
+
+    def at_many(self, rows: Array) -> Float64:
+        """``mu`` at many rows, in several threads."""
+        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+
+        def at(start: int) -> Float64:
+            return self.at(self.kernel.prepare(rows[start : start + _BLOCK]))
+
+        found = ahead_of(at, range(0, len(rows), _BLOCK), in_threads=self.kernel.in_threads)
+        return np.concatenate([np.zeros(0), *found])
 
     def at_own_rows(self, step: int = _BLOCK) -> Float64:
         """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2).

@@ -38,7 +38,8 @@ __all__ = ["Calibrated", "CalibratedMean", "CalibratedStream", "points_for", "sa
 
 # How many points, rows of the sample that may be chosen, and of these rows by which candidates are judged: so many for
 # each prototype, between two bounds. (Measured: docs/means.md.)
-_POINTS = 4, 1024, 4096
+_POINTS = 4, 1024, 3072
+_EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
 _STAGE = 256, 8192, 32768
 _JUDGING = 40, 2048, 32768
 _NUMBERS = 2**25  # in a sample at most: some hundred megabytes
@@ -83,9 +84,11 @@ def met(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tupl
     """The combination of points at the rows of a block, and the sums of the block's rows at the points."""
     mu, sums = np.zeros(len(block)), np.empty(len(points))
     dtype = block.left.dtype
+    room = np.empty((_TILE, len(block)), dtype)  # one for all tiles: fresh memory costs as much as what is done in it
     for start in range(0, len(points), _TILE):
         tile = slice(start, start + _TILE)
-        K = kernel.block(points.take(tile), block)
+        some = points.take(tile)
+        K = kernel.block(some, block, out=room[: len(some)])
         mu += weights[tile].astype(dtype) @ K
         sums[tile] = K.sum(axis=1, dtype=np.float64)
     return mu, sums
@@ -109,17 +112,6 @@ def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
 
     starts = range(0, len(rows), _ROWS)
     return np.asarray(sum(ahead_of(sums, starts, in_threads=kernel.in_threads), nothing))
-
-
-def spread_at(mean: FixedMean, rows: Array) -> Float64:
-    """A mean at many rows, in several threads."""
-    mean.at(mean.kernel.prepare(rows[:0]))  # its own rows are prepared once, before threads ask for them
-
-    def at(start: int) -> Float64:
-        return mean.at(mean.kernel.prepare(rows[start : start + _TILE]))
-
-    found = ahead_of(at, range(0, len(rows), _TILE), in_threads=mean.kernel.in_threads)
-    return np.concatenate([np.zeros(0), *found])
 
 
 @storable
@@ -205,7 +197,7 @@ class Calibrated(SettledMean):
         the mean there is less by ``f / R (r(x, x) - m(x))``, where r and m are what the points leave of similarity and
         mean. Some rows tell how much that is on average; the rest is noise.
         """
-        mu, n = spread_at(self.full, rows), len(self.rest)
+        mu, n = self.full.at_many(rows), len(self.rest)
         some = rows[are_sampled][:_LOOKED_AT]
         if self.is_whole or not n or not len(some):
             return mu
@@ -222,10 +214,10 @@ class Calibrated(SettledMean):
         return self.full.at(points)
 
     def at_candidates(self, rows: Array) -> Float64:
-        """By as many rows as it takes, all of them where they are the sample itself: each pair is compared once then."""
+        """By as many rows as it takes; by all, each pair compared once, where these are the sample itself."""
         if len(self.rest) <= 2 * self.judging and np.array_equal(rows, self.sample):
             return self._at_own[-len(self.sample) :]
-        return spread_at(self._judging, rows)
+        return self._judging.at_many(rows)
 
     @cached_property
     def _judging(self) -> FixedMean:
@@ -356,7 +348,7 @@ class CalibratedStream(MeanState):
         """The points are those that were drawn by now. O(P (N d + P^2))."""
         known = self._calibrated()
         self.drawn.settle()
-        new = self.drawn.held
+        new = self.drawn.held.take(slice(max(self.sample.seen // _EARLY, _TILE)))
         places = _places(new.numbers, self.numbers)
         others = places < 0
         sums = self.sums[places]
@@ -423,7 +415,7 @@ class CalibratedMean(Mean):
         Rows of the sample; by default 320 for each prototype, at least 10,240 and at most 40,960, fewer where they have
         more than 1,024 columns. A fifth of them is held out to judge results by.
     points : int, optional
-        By default four for each prototype, at least 1,024 and at most 4,096. Random rows of the sample: exchanged ones
+        By default four for each prototype, at least 1,024 and at most 3,072. Random rows of the sample: exchanged ones
         express as much with half as many, and cost more than the other half.
     random_state : int, optional
         Seed of the sample; by default it follows from the selector's ``random_state``.

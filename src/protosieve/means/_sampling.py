@@ -111,7 +111,7 @@ class Judge:
         span = self._of.span
         if span is None:
             return np.zeros(0)
-        return span.half_solve(FixedMean.over(self._kernel, self._of.rows).at(self._kernel.prepare(span.rows)))
+        return span.half_solve(FixedMean.over(self._kernel, self._of.rows).at_many(span.rows))
 
     @property
     def _beside(self) -> Float64:
