@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-compressed bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -43,8 +43,8 @@ bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
 bench-orders: $(VENV)/.ready  ## One pass against batch selection, in orders meant to hurt
 	$(RUN) -m benchmarks.orders
 
-bench-compressed: $(VENV)/.ready  ## A million rows with a compressed mean
-	$(RUN) -m benchmarks.compressed
+bench-calibrated: $(VENV)/.ready  ## The mean of all rows in fixed memory, against the exact mean: stored, streamed, sorted
+	$(RUN) -m benchmarks.calibrated
 
 bench-coverage: $(VENV)/.ready  ## How often the certificate's bound holds, over 500 samples
 	$(RUN) -m benchmarks.coverage

@@ -89,7 +89,7 @@ def streamed(kind: type, features: Interactions, y: np.ndarray) -> np.ndarray:
 def exchanged(features: Interactions, y: np.ndarray) -> np.ndarray:
     """One pass of ProtoSwap, which needs a quadratic objective: least squares on the labels.
 
-    Without its second look, for which 4,096 features would be stored.
+    Every feature is judged as it comes: a sample to choose from would store thousands of them.
     """
     objective = LeastSquares(y, signed=True, ridge=1 / len(y))
     selector = ProtoSwap(KEEP, objective=objective, candidates="all", block_size=CHUNK)

@@ -15,14 +15,14 @@ from protosieve.means import CalibratedMean, ReservoirMean
 METHODS = ("ProtoSwap", "ProtoStream")
 BEFORE = "ProtoSwap"  # also with a sample that was drawn beforehand
 CLOSE = 1.1  # times the residual with the exact mean
-COMPRESSED_SEEDS = 2
+CALIBRATED_SEEDS = 2
 
 INTRODUCTION = """
 The paper keeps "an empirical estimate of mu" along the stream and does not say what it costs; the code
 of its first author computes mu from all rows before the stream starts. Here Letters is a true stream: rows come once,
 in chunks of 1,000, and the target is what has come so far, kept as a uniform sample of R rows (`ReservoirMean(R)`), or
-as `CalibratedMean()`, the default: a sample of up to 16,384 rows, which is all of Letters, and 4 m weighted points, at
-least 512, that stand for it. In the end rows and weights are judged by the exact mean of all rows.
+as `CalibratedMean()`, the default: the sums of all rows at 4 m points, at least 1,024, and a sample that they correct, of
+10,240 rows or more. In the end rows and weights are judged by the exact mean of all rows.
 
 A uniform sample has an error of its own: its squared MMD to all rows, as a share of |mu|^2, is
 (1 / R - 1 / n) (1 - |mu|^2) / |mu|^2 in expectation. A selection that matched its sample perfectly would still
@@ -38,7 +38,7 @@ def tasks(scale: Scale) -> list[Task]:
         *(drawn(data, m, seed) for seed in range(scale.draws)),
         *(_sampled(scale, method, size, seed) for method in METHODS for size in scale.reservoirs for seed in seeds),
         *(_before(scale, size, seed) for size in scale.reservoirs for seed in seeds),
-        *(_compressed(scale, method, seed) for method in METHODS for seed in range(COMPRESSED_SEEDS)),
+        *(_calibrated(scale, method, seed) for method in METHODS for seed in range(CALIBRATED_SEEDS)),
     ]
 
 
@@ -73,7 +73,7 @@ def _before(scale: Scale, size: int, seed: int) -> Task:
     return sampled(scale.letters, BEFORE, _size(scale), ReservoirMean(size), seed)
 
 
-def _compressed(scale: Scale, method: str, seed: int) -> Task:
+def _calibrated(scale: Scale, method: str, seed: int) -> Task:
     return followed(scale.letters, method, _size(scale), CalibratedMean(), seed)
 
 
@@ -96,8 +96,8 @@ class _Shown:
         seeds = range(self._scale.sample_seeds)
         return [self._results[_before(self._scale, size, seed)]["residual"] for seed in seeds]
 
-    def compressed(self, method: str, what: str = "residual") -> list[float]:
-        return [self._results[_compressed(self._scale, method, seed)][what] for seed in range(COMPRESSED_SEEDS)]
+    def calibrated(self, method: str, what: str = "residual") -> list[float]:
+        return [self._results[_calibrated(self._scale, method, seed)][what] for seed in range(CALIBRATED_SEEDS)]
 
     def loss(self, method: str, size: int) -> float:
         """Times the residual with the exact mean."""
@@ -107,8 +107,8 @@ class _Shown:
         columns = ["mean over", *METHODS, *(f"{method}, told" for method in METHODS)]
         columns += [f"{BEFORE}, sample drawn beforehand", "the sample's own error"]
         rows: list[list[object]] = [self._row(size) for size in self.sizes]
-        told = [mean(self.compressed(method, "told")) for method in METHODS]
-        rows.append(["compressed", *(_spread(self.compressed(method)) for method in METHODS), *told, "", ""])
+        told = [mean(self.calibrated(method, "told")) for method in METHODS]
+        rows.append(["calibrated", *(_spread(self.calibrated(method)) for method in METHODS), *told, "", ""])
         rows.append(["all rows, exact", *(f"{self.exact[method]:.5f}" for method in METHODS), "", "", "", ""])
         return Table(columns, rows)
 
@@ -127,8 +127,8 @@ class _Shown:
             for seed, figures in enumerate(zip(*(self.runs_of(method, size, name) for name in names), strict=True))
         ]  # fmt: skip
         return Table(columns, found + [
-            [method, "compressed", seed, *figures] for method in METHODS
-            for seed, figures in enumerate(zip(*(self.compressed(method, name) for name in names), strict=True))
+            [method, "calibrated", seed, *figures] for method in METHODS
+            for seed, figures in enumerate(zip(*(self.calibrated(method, name) for name in names), strict=True))
         ])  # fmt: skip
 
 
@@ -147,8 +147,8 @@ def _draw(shown: _Shown) -> Figure:
         axes.axhline(
             shown.exact[method], color=look["color"], linewidth=0.8, linestyle="--", label=f"{method}, exact mean"
         )
-        compressed = {"marker": "*", "markersize": 9, "linestyle": "none", "color": look["color"]}
-        axes.plot([shown.rows], [mean(shown.compressed(method))], label=f"{method}, compressed", **compressed)
+        calibrated = {"marker": "*", "markersize": 9, "linestyle": "none", "color": look["color"]}
+        axes.plot([shown.rows], [mean(shown.calibrated(method))], label=f"{method}, calibrated", **calibrated)
     axes.axhline(
         shown.random, color=STYLES[RANDOM]["color"], linewidth=0.8, linestyle=":", label="random rows, exact mean"
     )
@@ -184,9 +184,9 @@ def _judge_sample(made: Page, shown: _Shown) -> None:
 
 
 def _judge_others(made: Page, shown: _Shown) -> None:
-    ratios = {method: mean(shown.compressed(method)) / shown.exact[method] for method in METHODS}
+    ratios = {method: mean(shown.calibrated(method)) / shown.exact[method] for method in METHODS}
     made.claim(
-        "The compressed mean, our default for streams, costs next to nothing where its sample holds the whole stream",
+        "The calibrated mean, our default for streams, costs next to nothing",
         holds=max(ratios.values()) <= CLOSE,
         seen=", ".join(f"{method} {ratio:.2f}" for method, ratio in ratios.items())
         + " times the residual with the exact mean.",

@@ -16,10 +16,10 @@ FLAT = 1.25  # and the growth of memory that counts as none
 INTRODUCTION = """
 The paper's largest set has 16,000 rows, and an exact mean, over all pairs of rows, is quadratic. Here a mixture of 50
 Gaussians in {columns} columns (float32) is read in chunks, once, by each method that streams, with a Gaussian
-of the median rule's width and, by default, the mean of a compressed sample. m = {m}. Batch ProtoDash gets all rows
+of the median rule's width and, by default, the calibrated mean. m = {m}. Batch ProtoDash gets all rows
 at once. Seconds are of one thread, with the mean and the result, without making the data. Memory is the peak
 of a process of its own, beyond what the imports take; for ProtoDash it includes the rows. The first rows cost more than
-the others, since the sample is compressed anew as it grows.
+the others, since points are drawn anew as it grows.
 """
 
 
@@ -55,7 +55,7 @@ def _table(results: Results, scale: Scale) -> Table:
 
 
 def _rate(scale: Scale, seconds: list[float]) -> int:
-    """Of the rows between the last two sizes: the first rows cost more, while the sample grows and is compressed."""
+    """Of the rows between the last two sizes: the first rows cost more, while the sample grows."""
     return round((scale.stream_rows[-1] - scale.stream_rows[-2]) / max(seconds[-1] - seconds[-2], 1e-9))
 
 

@@ -164,8 +164,8 @@ def compare(
     kernel : Kernel or function, default MultiScale(width="median")
         By which all are scored, and named methods choose.
     mean : Mean, optional
-        By which all are scored, and named methods choose; by default exact for a target of up to 20,000 rows, else a
-        compressed sample.
+        By which all are scored, and named methods choose; by default exact for a target of up to some 30,000 rows,
+        else calibrated.
     random_state : int, NumPy generator or None, default 0
         Seed of the methods, of the sample and of the random rows.
     draws : int, default 10

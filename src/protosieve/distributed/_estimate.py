@@ -17,7 +17,7 @@ __all__ = ["Estimate", "estimate"]
 # file, and for each column that of a few blocks of rows and of the selector's products of them. None of it grows with
 # rows, partitions or prototypes.
 _PROCESS, _READING, _COLUMN = 200e6, 150e6, 300e3
-_SETTLING = 6000  # for each row of the sample, that is compressed
+_SETTLING = 6000  # for each row of the sample
 _MATRICES = 4  # of m x m numbers, that a selector holds at a time
 _COPIES = 4  # of candidates in a merge: as they came, joined, as they are offered, and what a result shows of them
 

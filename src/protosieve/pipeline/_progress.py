@@ -13,7 +13,7 @@ __all__ = ["Tick", "Watcher", "tell"]
 class Tick:
     """How far a run over files has come.
 
-    ``label`` is the pass: "survey", "select", "review" or "weigh"; it is number ``phase`` of ``phases``, has used
+    ``label`` is the pass: "survey", "select" or "weigh"; it is number ``phase`` of ``phases``, has used
     ``rows`` rows and read ``bytes_read`` of ``bytes_in_all`` (``None`` for standard input). ``residual`` and
     ``exchanged`` are those of the set held, where they are known.
     """

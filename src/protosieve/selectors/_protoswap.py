@@ -86,7 +86,7 @@ class ProtoSwap(StreamSelector):
         Times the candidates are offered: by default 2, once for ``"all"``, of which more passes need stored data.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 35,000 rows, else calibrated.
+        cheap, up to some 30,000 rows, else calibrated.
     objective : Objective, optional
         `LeastSquares`, where that is wanted and not the kernel mean; see `protosieve.objectives`. Rows are then
         features; kernel and mean have no part in it.

@@ -84,8 +84,8 @@ class SieveStreaming(ThresholdSelector):
     epsilon : float in (0, 1), default 0.1
         Ratio of neighbouring thresholds, less one, and what the guarantee loses.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
-        most 20,000 rows, else a compressed sample.
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
+        cheap, up to some 30,000 rows, else calibrated.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512

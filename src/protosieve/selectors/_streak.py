@@ -143,8 +143,8 @@ class Streak(ThresholdSelector):
     epsilon : float in (0, 1), default 0.4
         Ratio of neighbouring thresholds, less one.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target of at
-        most 20,000 rows, else a compressed sample.
+        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
+        cheap, up to some 30,000 rows, else calibrated.
     objective : Objective, optional
         What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
         for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
