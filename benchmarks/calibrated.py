@@ -1,7 +1,7 @@
 """``make bench-calibrated``: what the mean of all rows in fixed memory is worth, against a run with the exact mean.
 
-Tables of 60,000 rows and more, stored, streamed once as they come, and streamed once sorted by cluster. Residuals are of
-the weights that were returned, over all rows, in float64. The exact mean is that of all rows at the same candidates.
+Tables of 60,000 rows and more, stored, streamed once as they come, and streamed once sorted by cluster. Residuals are
+of the weights that were returned, over all rows. The exact mean is that of all rows at as many candidates.
 """
 
 import argparse
@@ -104,9 +104,7 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
     parser.add_argument("--m", type=int, nargs="+", default=[100, 400, 1000])
     options = parser.parse_args()
-    print(
-        "| table | kernel | m | run | residual | / exact mean's | / random rows' | claimed / true | bound / true | s |"
-    )
+    print("| table | kernel | m | run | residual | / exact | / random rows' | claimed / true | bound / true | s |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name in options.tables:
         X, cluster = TABLES[name]()

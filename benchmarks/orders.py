@@ -1,7 +1,7 @@
 """``make bench-orders``: one pass against batch greedy selection, in the order of the file and in orders meant to hurt.
 
-Residuals, and their ratio to ProtoDash's, of ProtoSwap judging every row as it comes and of ProtoSwap over a sample; then
-of a true single pass, whose target is what was seen so far, scored with the exact mean of all rows.
+Residuals, and their ratio to ProtoDash's, of ProtoSwap judging every row as it comes and of ProtoSwap over a sample;
+then of a true single pass, whose target is what was seen so far, scored with the exact mean of all rows.
 """
 
 import argparse

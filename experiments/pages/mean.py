@@ -21,8 +21,8 @@ INTRODUCTION = """
 The paper keeps "an empirical estimate of mu" along the stream and does not say what it costs; the code
 of its first author computes mu from all rows before the stream starts. Here Letters is a true stream: rows come once,
 in chunks of 1,000, and the target is what has come so far, kept as a uniform sample of R rows (`ReservoirMean(R)`), or
-as `CalibratedMean()`, the default: the sums of all rows at 4 m points, at least 1,024, and a sample that they correct, of
-10,240 rows or more. In the end rows and weights are judged by the exact mean of all rows.
+as `CalibratedMean()`, the default: the sums of all rows at 4 m points, at least 1,024, and a sample that they correct.
+In the end rows and weights are judged by the exact mean of all rows.
 
 A uniform sample has an error of its own: its squared MMD to all rows, as a share of |mu|^2, is
 (1 / R - 1 / n) (1 - |mu|^2) / |mu|^2 in expectation. A selection that matched its sample perfectly would still

@@ -88,10 +88,10 @@ def criticisms(
     far are kept, and the greedy choice is made among them at the end. With a pool of all rows it is the source's.
 
     The mean ``mu`` is, in this order: of ``target`` where it is given; that of ``result`` where it is a fitted
-    selector; of ``X`` itself. Of an array of up to some 30,000 rows it is exact, as in ``fit``. Chunks cannot be read twice,
-    so there it is the mean of a running sample, as in ``partial_fit``: the head of the stream is judged by the rows
-    seen until then, and a row of it may miss the pool that would be in it by the final mean. Pass the fitted selector
-    or a ``target`` and every row is judged by one mean.
+    selector; of ``X`` itself. Of an array of up to some 30,000 rows it is exact, as in ``fit``. Chunks cannot be read
+    twice, so there it is the mean of what was seen so far, as in ``partial_fit``: the head of the stream is judged by
+    the rows seen until then, and a row of it may miss the pool that would be in it by the final mean. Pass the fitted
+    selector or a ``target`` and every row is judged by one mean.
 
     Parameters
     ----------

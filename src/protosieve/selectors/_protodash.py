@@ -35,8 +35,8 @@ class ProtoDash(BatchSelector):
     of ``order_`` are what ``n_prototypes=k`` would choose.
 
     It does well with any kernel and any order of the rows, and is the quality streaming selectors are measured by. It
-    needs all rows in memory and, for targets of up to some 30,000 rows, n x n_target kernel values. It stops before m rows
-    when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
+    needs all rows in memory and, for targets of up to some 30,000 rows, n x n_target kernel values. It stops before m
+    rows when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
 
     Parameters
     ----------
