@@ -46,6 +46,7 @@ class Sampled(NamedTuple):
     at_points: Float64 | None = None  # the mean at the points of the span
     chosen: float = 0.0
     mean: "FixedMean | None" = None
+    norm: float | None = None  # that of this mean, where it is known
     is_fitted: bool = True
 
 

@@ -215,14 +215,19 @@ class Calibrated(SettledMean):
 
     def at_candidates(self, rows: Array) -> Float64:
         """By as many rows as it takes; by all, each pair compared once, where these are the sample itself."""
-        if len(self.rest) <= 2 * self.judging and np.array_equal(rows, self.sample):
+        if self._compares_all and np.array_equal(rows, self.sample):
             return self._at_own[-len(self.sample) :]
         return self._judging.at_many(rows)
+
+    @property
+    def _compares_all(self) -> bool:
+        """Whether all pairs of rows of the sample are compared: that costs half of what it is to go by all rows."""
+        return len(self.rest) <= 2 * self.judging
 
     @cached_property
     def _judging(self) -> FixedMean:
         """The full estimate by some rows of the sample, which are a sample too."""
-        if self.is_whole and len(self.rest) <= 2 * self.judging:
+        if self._compares_all:
             return self.full
         some = self.rest[: self.judging]
         weights = np.full(len(some), self._share / max(len(some), 1))
@@ -246,6 +251,7 @@ class Calibrated(SettledMean):
             at_points=self.at_points,
             chosen=len(self.rest) / outside,
             mean=self.full,
+            norm=self.squared_norm(_TILE) if self._compares_all else None,
             is_fitted=False,
         )
 

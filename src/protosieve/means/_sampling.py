@@ -10,7 +10,9 @@ The terms in Z are known; the others are means over the N rows, for which those 
 pairs of different rows stand for such pairs. ``l = <mu, q> - w'K w / 2`` follows.
 
 *Rows that may be chosen.* Of the N rows a share c may have been chosen from, and q is nearer to them than to others, of
-which the sample is one. Their part in ``<mu, q>`` is known, and the sample speaks for the share ``1 - c`` only.
+which the sample is one. Their part in ``<mu, q>`` is known; the sample speaks for the share ``1 - c`` only. With the
+means ``m_1`` and ``m_2`` of the two, ``|mu|^2 = c |m_1|^2 + (1 - c) |m_2|^2 - c (1 - c) |m_1 - m_2|^2``, of which the
+last is ``f^2 p_1 (1 / N_1 + 1 / N_2)`` on average; where nobody has computed ``|m_1|^2``, ``|m_2|^2`` stands for it.
 
 *The error.* With ``t = mu - q`` outside Z, ``|mu - q|^2`` is off by ``2 f (mean of t(x) over the sample - E t(x))`` and
 by a sum over pairs with the variance ``2 a^2 p_2``, where ``a = f^2 (1 - R / N) / R`` and ``p_k = trace Sigma^k`` for
@@ -68,7 +70,22 @@ class Judge:
     @cached_property
     def norm(self) -> float:
         """``|mu|^2``."""
-        spread, of = self._own - self._left.mean(), self._of
+        of, c = self._of, self._of.chosen
+        if of.norm is None:
+            return self._others_norm
+        apart = self._spread * of.share**2 * (1 - c) / (c * of.population) if c else 0.0  # 1 / N_1
+        apart += self._spread * of.share**2 / of.population
+        return c * of.norm + (1 - c) * self._others_norm - c * (1 - c) * apart
+
+    @property
+    def _spread(self) -> float:
+        """``p_1``."""
+        return max(0.0, self._own - float(self._left.mean()))
+
+    @cached_property
+    def _others_norm(self) -> float:
+        """That of the rows the sample was drawn from."""
+        spread, of = self._spread, self._of
         pairs = float(self._pairs.mean() - self._inside @ self._inside)
         different = pairs - spread / max(self._n - 1, 1)  # r(x, x) taken out of the mean over all pairs
         return float(self._known @ self._known + of.share**2 * (different + spread / of.population))
@@ -92,7 +109,8 @@ class Judge:
         exact = prototypes.astype(np.float64)
         q = self._near(self._looked_at, exact) @ weights - self._coordinates_of(exact, weights) @ self._coordinates
         mu = share * (self._pairs[self._some] - self._inside @ self._coordinates)
-        t = min(1.0, 2 * value / norm) * mu - (1 - self._of.chosen) * q  # a residual is a ratio: the norm is off, too
+        others = 1 - self._of.chosen
+        t = min(1.0, 2 * value / norm) * mu * (1 if self._of.norm is None else others) - others * q  # of a ratio
         _, second = self._powers
         linear = 4 * share**2 * self._left_out / self._n * float(np.var(t, ddof=1)) - 4 * second
         return SamplingError(self._n, self._of.population, math.sqrt(max(linear, 0.0) + 2 * second) / norm)
