@@ -66,7 +66,7 @@ def whole(folder):
 def test_the_bar_shows_both_passes_and_is_gone_at_the_end(whole):
     lines = "\n".join(bars(whole))
     assert re.search(r"survey 1/2 .* [\d,]+ rows", lines)
-    assert re.search(r"select 2/2 .* [\d,]+ rows .*residual [\d.e-]+", lines)
+    assert re.search(r"select 2/2 .* [\d,]+ rows", lines)
     assert re.search(r"\d:\d\d left", lines)
     assert "rows/s" in lines
     assert "survey" not in whole.screen
@@ -173,7 +173,7 @@ def test_a_run_whose_terminal_is_closed_is_stored(folder, whole, hang_ups):
     )
     os.close(theirs)
     seen = b""
-    while not re.search(rb"select 2/2.*residual", seen):
+    while not re.search(rb"select 2/2[^\r\n]* [1-9][\d,]* rows", seen):
         seen += os.read(ours, 4096)
     os.close(ours)
     try:

@@ -386,7 +386,7 @@ class _Arena:
 
     def title(self, m: int) -> str:
         sample = self.objective.mean.sample_size()
-        how = "exact" if sample is None else f"of a sample of {sample:,} rows"
+        how = "exact" if sample is None else f"by a sample, judged by {sample:,} rows"
         target = "" if self.target is None else f", target of {len(self.target):,} rows"
         return (
             f"up to {m:,} of {len(self.rows):,} rows, {self.rows.shape[1]:,} columns{target}; "

@@ -61,7 +61,8 @@ class Plan:
         seed = seed_for(self.seed, *purpose) % 2**31
         made = METHODS[self.options.method](self.n_prototypes, kernel=self.objective.kernel, random_state=seed)
         made.set_params(**{name: of for name, of in options.items() if name in made.get_params(deep=False)})
-        made._begin_by(self.objective, _points_of(self.objective.mean).rows)
+        assert isinstance(self.objective.mean, FixedMean)
+        made._begin_by(self.objective, self.objective.mean.rows)
         return made
 
 
@@ -82,12 +83,14 @@ def settle(run: Run, inputs: Summary, target: Summary | None = None) -> Plan:
     _check_sample(run)
     run.gallery = None if target is None else _gallery(run, inputs, target.ends)
     objective = _objective(run)
+    with one_thread():
+        points = _points_of(objective.mean)
     return Plan(
         options=run.options,
         seed=run.seed,
         n_prototypes=run.selector.n_prototypes,
         encoding=run.encoded,
-        objective=KernelMean(objective.kernel, _points_of(objective.mean)),
+        objective=KernelMean(objective.kernel, points),
         before=list(ends)[:-1],
         counts=inputs.counts,
         limit=_limit(run.selector.n_prototypes, run.n_rows),
