@@ -51,7 +51,7 @@ _LOOKED_AT = 256
 
 def _for(n_prototypes: int, rule: tuple[int, int, int]) -> int:
     each, least, most = rule
-    return min(max(each * n_prototypes, least), most)
+    return min(max(each * int(n_prototypes), least), most)
 
 
 def points_for(n_prototypes: int) -> int:

@@ -136,7 +136,7 @@ class Stream:
         """Blocks that can be looked at, in other threads, before those ahead of them are judged."""
         if self.progress is None or not self.running.in_threads:
             return 0
-        return -(-self.running.rows_ahead() // block_size)
+        return -(-self.running.rows_ahead() // int(block_size))
 
     @property
     def own_mean(self) -> FixedMean | None:
