@@ -207,7 +207,7 @@ class Plots:
 
         >>> from sklearn.datasets import load_digits
         >>> from protosieve import ProtoSwap
-        >>> result = ProtoSwap(n_prototypes=20, random_state=0).fit(load_digits().data).result_
+        >>> result = ProtoSwap(n_prototypes=20, candidates="all", random_state=0).fit(load_digits().data).result_
         >>> ax = result.plot.stream()
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('rows seen', 'residual')
@@ -215,8 +215,8 @@ class Plots:
         along = stream_of(self._result)
         if along is None:
             raise InputError(
-                "there is no stream to draw: the residual is known at its end alone (batch methods, ProtoBasic, short "
-                "streams), or not at all (objectives without a bound)"
+                "there is no stream to draw: the residual is known at its end alone (batch methods, ProtoBasic, "
+                'ProtoSwap unless candidates="all", short streams), or not at all (objectives without a bound)'
             )
         ax = axes_for(ax)
         draw_stream(along, ax)
