@@ -35,7 +35,7 @@ def _figures_are_closed():
 
 @pytest.fixture(scope="module")
 def result():
-    return ProtoSwap(n_prototypes=10, candidates="all", random_state=0).fit(X).result_
+    return ProtoSwap(n_prototypes=10, kernel=Gaussian(), candidates="all", random_state=0).fit(X).result_
 
 
 @pytest.fixture(scope="module")
