@@ -164,7 +164,7 @@ def compare(
     kernel : Kernel or function, default MultiScale(width="median")
         By which all are scored, and named methods choose.
     mean : Mean, optional
-        By which all are scored, and named methods choose; by default exact for a target of up to some 30,000 rows,
+        By which all are scored, and named methods choose; by default exact for a target of up to 10,000 to 50,000 rows,
         else calibrated.
     random_state : int, NumPy generator or None, default 0
         Seed of the methods, of the sample and of the random rows.
@@ -300,8 +300,8 @@ class _SharedState(SettledMean):
         self._shared.clock.other += time.perf_counter() - start
         return mu
 
-    def seed(self) -> int | None:
-        return self._shared.state.seed()
+    def seed(self, size: int) -> int | None:
+        return self._shared.state.seed(size)
 
     def sampled(self) -> Sampled | None:
         return self._shared.state.sampled()

@@ -88,7 +88,7 @@ def criticisms(
     far are kept, and the greedy choice is made among them at the end. With a pool of all rows it is the source's.
 
     The mean ``mu`` is, in this order: of ``target`` where it is given; that of ``result`` where it is a fitted
-    selector; of ``X`` itself. Of an array of up to some 30,000 rows it is exact, as in ``fit``. Chunks cannot be read
+    selector; of ``X`` itself. Of an array that is not too large it is exact, as in ``fit``. Chunks cannot be read
     twice, so there it is the mean of what was seen so far, as in ``partial_fit``: the head of the stream is judged by
     the rows seen until then, and a row of it may miss the pool that would be in it by the final mean. Pass the fitted
     selector or a ``target`` and every row is judged by one mean.
@@ -105,7 +105,7 @@ def criticisms(
         The rows the prototypes are to match.
     mean : Mean, optional
         How the mean of ``target`` or of ``X`` is obtained; see `protosieve.means`. By default exact for a target
-        or an array of up to some 30,000 rows, else calibrated.
+        or an array of up to 10,000 to 50,000 rows, else calibrated.
     diversity : float, default 1.0
         Zero or more. With 0 the rows with the largest ``|witness|`` are returned, alike or not.
     pool_size : int, optional

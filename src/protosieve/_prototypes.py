@@ -61,7 +61,9 @@ class Certificate:
         """``value / upper_bound``, at most 1: the share of what the kernel sees that the prototypes carry."""
         if math.isnan(self.upper_bound):
             return math.nan
-        return min(self.value / self.upper_bound, 1.0) if self.upper_bound > 0 else 1.0
+        if not self.upper_bound > 0:
+            return 1.0 if self.sampling is None else math.nan
+        return min(self.value / self.upper_bound, 1.0)
 
     @property
     def residual(self) -> float:
@@ -90,6 +92,8 @@ class Certificate:
             raise ParameterError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
         if self.standard_error is None:
             return self.mmd
+        if math.isinf(self.standard_error):
+            return math.inf
         return math.sqrt(self.mmd**2 + max(0.0, float(ndtri(level))) * self.standard_error * 2 * self.upper_bound)
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ ALL_OFFERED = 2**40  # candidates of a merge: every row that partitions offer
 @storable
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What `select_partition` needs to know, and no more: some hundred weighted points stand for the target.
+    """What `select_partition` needs to know, and no more: weighted points, a thousand or more, stand for the target.
 
     ``limit`` is the largest hash of rows that every partition returns besides those it chooses: a uniform sample of all
     rows, that the last merge looks at.

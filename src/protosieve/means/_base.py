@@ -33,9 +33,9 @@ _BLOCK = 512
 class Sampled(NamedTuple):
     """Rows of a uniform sample, drawn without replacement, by which a mean is judged, and what is known beside them.
 
-    ``share`` of the target lies outside the points in whose ``span`` the mean is known. Of these rows the share
-    ``chosen`` may have been chosen from, and ``mean`` is what is known by them; the sample was drawn from the
-    ``population`` of the others. ``is_fitted`` says whether prototypes are fitted to the rows of the sample itself.
+    ``share`` of the target are no points; in the ``span`` of the points the mean is known. Of the rows that are no
+    points the share ``chosen`` were candidates, and ``mean`` is known by those. ``population`` counts the rows that are
+    neither, of which the sample was drawn. ``is_fitted`` says whether prototypes are fitted to the sample itself.
     """
 
     kernel: Kernel
@@ -86,8 +86,8 @@ class MeanState(ABC):
         """The sample of the stream this mean keeps, if it does."""
         return None
 
-    def seed(self) -> int | None:
-        """That of its sample by hashes, if it has one: who draws by the same seed draws the same rows."""
+    def seed(self, size: int) -> int | None:
+        """That of its sample by hashes, if it has one of this size: who draws by it draws the same rows."""
         return None
 
     def own(self) -> None:  # noqa: B027  (most have nothing to do)

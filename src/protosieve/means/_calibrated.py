@@ -1,7 +1,8 @@
 """The mean of all rows in fixed memory: their sums at a few points, and a sample corrected by these.
 
-Of every row the values ``k(z_p, x)`` at P points are added up, so the mean is known there: ``c_p = mu(z_p)``. With the
-points' Gram matrix ``K_Z`` that gives two estimates of ``mu`` elsewhere.
+Of every row the values ``k(z_p, x)`` at P points are added up, so the mean is known there: ``c_p = mu(z_p)``. (Along a
+stream points are renewed, and their sums begin with an estimate.) With the points' Gram matrix ``K_Z`` that gives two
+estimates of ``mu`` elsewhere.
 
 Quick, by the points alone: ``sum_p v_p k(z_p, x)`` with ``v = K_Z^-1 c``, the projection of ``mu`` onto the span of the
 points. It has no error of sampling; what the points cannot express is missing.
@@ -43,10 +44,10 @@ _EARLY = 8  # of so many rows one is a point at most: factors cost little while 
 _STAGE = 256, 8192, 32768
 _JUDGING = 40, 2048, 32768
 _NUMBERS = 2**25  # in a sample at most: some hundred megabytes
+_LEAST = 10  # rows of a sample: two are held out then
 _HELD_OUT = 4  # for so many rows that may be chosen one is held out
 _TILE = 512  # points at a time: with blocks of some 512 rows the similarities stay in the processor's cache
 _ROWS = 1024  # of a target at a time
-_LOOKED_AT = 256
 
 
 def _for(n_prototypes: int, rule: tuple[int, int, int]) -> int:
@@ -80,11 +81,11 @@ def stage_of(sample: UniformSample) -> SampledRows:
     return sample.held if sample.is_whole else sample.held.take(slice(stage_size(sample.size)))
 
 
-def met(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tuple[Float64, Float64]:
+def at_and_sums(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tuple[Float64, Float64]:
     """The combination of points at the rows of a block, and the sums of the block's rows at the points."""
     mu, sums = np.zeros(len(block)), np.empty(len(points))
     dtype = block.left.dtype
-    room = np.empty((_TILE, len(block)), dtype)  # one for all tiles: fresh memory costs as much as what is done in it
+    room = np.empty((min(_TILE, len(points)), len(block)), dtype)  # one for all tiles
     for start in range(0, len(points), _TILE):
         tile = slice(start, start + _TILE)
         some = points.take(tile)
@@ -108,7 +109,7 @@ def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
     nothing = np.zeros(len(points))
 
     def sums(start: int) -> Float64:
-        return met(kernel, points, nothing, kernel.prepare(rows[start : start + _ROWS]))[1]
+        return at_and_sums(kernel, points, nothing, kernel.prepare(rows[start : start + _ROWS]))[1]
 
     starts = range(0, len(rows), _ROWS)
     return np.asarray(sum(ahead_of(sums, starts, in_threads=kernel.in_threads), nothing))
@@ -147,15 +148,16 @@ class Calibrated(SettledMean):
         require(are_rows(self.held_out, width), "the rows that are held out")
         held = len(self.sample) + len(self.held_out)
         require(are_counts(self.population) and self.population >= held, "the rows of a mean")
-        require(len(self.held_out) or self.is_whole, "the rows that are held out")
+        require(self.held_out.dtype == self.points.dtype and self.judging >= 1, "the rows that are held out")
+        require(self.sample_seed >= 0, "the seed of a sample")
 
     @property
     def is_whole(self) -> bool:
         """Whether the sample holds all rows."""
         return self.population == len(self.sample)
 
-    def seed(self) -> int:
-        return self.sample_seed
+    def seed(self, size: int) -> int | None:
+        return self.sample_seed if stage_size(size) == len(self.sample) or self.is_whole else None
 
     @cached_property
     def span(self) -> Span:
@@ -189,23 +191,6 @@ class Calibrated(SettledMean):
     @property
     def _share(self) -> float:
         return max(0.0, 1 - len(self.points) / self.population)
-
-    def at_next(self, rows: Array, are_sampled: NDArray[np.bool_]) -> Float64:
-        """At the points that are to come, of which some are rows of the sample.
-
-        A row x of the sample has a larger share in it, 1 / R, than in all rows. By all others, and itself counted once,
-        the mean there is less by ``f / R (r(x, x) - m(x))``, where r and m are what the points leave of similarity and
-        mean. Some rows tell how much that is on average; the rest is noise.
-        """
-        mu, n = self.full.at_many(rows), len(self.rest)
-        some = rows[are_sampled][:_LOOKED_AT]
-        if self.is_whole or not n or not len(some):
-            return mu
-        points, coordinates = self.kernel.prepare(some), self.span.coordinates(some)
-        own = self.kernel.diagonal(points) - np.einsum("ij,ij->j", coordinates, coordinates)
-        mean = (mu[are_sampled][:_LOOKED_AT] - self.quick.at(points)) / self._share
-        left_out = 1 - n / (self.population - len(self.points))
-        return mu - are_sampled * self._share * left_out / n * float((own - mean).mean())
 
     def at(self, points: Points) -> Float64:
         return self.quick.at(points)
@@ -242,6 +227,9 @@ class Calibrated(SettledMean):
         if self.is_whole:
             return None
         outside = self.population - len(self.points)
+        if not len(self.held_out):  # all of them are points
+            rest = max(len(self.rest), 1)
+            return Sampled(self.kernel, self.rest, max(outside, rest), self._share, self.span, self.at_points)
         return Sampled(
             kernel=self.kernel,
             rows=self.held_out,
@@ -292,7 +280,7 @@ class CalibratedStream(MeanState):
     def begin(
         cls, kernel: Kernel, size: int, n_points: int, judging: int, first: Array, seed: int
     ) -> "CalibratedStream":
-        """Before the first block, which are its points until it has been seen."""
+        """The first rows serve as points until the first block has been observed."""
         points = first[:n_points].copy()
         span = Span(kernel, points)
         weights = span.solve(sums_over(kernel, first, kernel.prepare(points)) / len(first))
@@ -310,7 +298,11 @@ class CalibratedStream(MeanState):
         require(are_rows(self.points, width) and are_finite(self.sample.rows), "the points of a mean")
         require(self.points.dtype == self.sample.rows.dtype, "the points of a mean")
         require(self.numbers.shape == self.sums.shape == self.weights.shape == points, "what is known of the points")
-        require(are_finite(self.sums, self.weights) and (self.numbers >= 0).all(), "what is known of the points")
+        require(are_finite(self.sums, self.weights) and self.judging >= 1, "what is known of the points")
+        unique = len(np.unique(self.numbers)) == len(self.numbers)
+        require(
+            unique and (self.numbers >= 0).all() and (self.numbers < max(seen, points[0])).all(), "whose points are"
+        )
         require(1 <= len(self.points) <= self.drawn.size and self.drawn.seen == seen, "the number of points")
         require(are_rows(self.drawn.rows, width) and self.drawn.rows.dtype == self.points.dtype, "the next points")
         require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
@@ -318,11 +310,11 @@ class CalibratedStream(MeanState):
     def stream_sample(self) -> UniformSample:
         return self.sample
 
-    def seed(self) -> int:
-        return self.sample.seed
+    def seed(self, size: int) -> int | None:
+        return self.sample.seed if size == self.sample.size else None
 
     def meet(self, points: Points) -> tuple[Float64, Float64]:
-        return met(self.kernel, self._left(), self.weights, points)
+        return at_and_sums(self.kernel, self._left(), self.weights, points)
 
     def _left(self) -> Points:
         if self._prepared is None:
@@ -358,8 +350,7 @@ class CalibratedStream(MeanState):
         places = _places(new.numbers, self.numbers)
         others = places < 0
         sums = self.sums[places]
-        sampled = _places(new.numbers[others], stage_of(self.sample).numbers) >= 0
-        sums[others] = self.sample.seen * known.at_next(new.rows[others], sampled)
+        sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
         self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
         self._prepared = self._span = self._known = None
 
@@ -368,12 +359,14 @@ class CalibratedStream(MeanState):
         if self._known is None:
             self.sample.settle()
             stage = stage_of(self.sample)
+            held_out = self.sample.held.take(slice(len(stage), None))
+            is_point = np.isin(held_out.numbers, self.numbers)
             self._known = Calibrated(
                 kernel=self.kernel,
                 points=self.points,
                 at_points=self.sums / self.sample.seen,
                 sample=stage.rows,
-                held_out=self.sample.rows[len(stage) :],
+                held_out=held_out.rows[~is_point],
                 places=_places(self.numbers, stage.numbers),
                 population=self.sample.seen,
                 sample_seed=self.sample.seed,
@@ -449,9 +442,9 @@ class CalibratedMean(Mean):
     random_state: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("sample", "points"):
+        for name, least in (("sample", _LEAST), ("points", 1)):
             if getattr(self, name) is not None:
-                check_size("CalibratedMean", name, getattr(self, name))
+                check_size("CalibratedMean", name, getattr(self, name), least)
         check_seed("CalibratedMean", self.random_state)
 
     def check(self, target: Array | None) -> None:

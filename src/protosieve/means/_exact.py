@@ -18,9 +18,9 @@ __all__ = ["ExactMean"]
 class ExactMean(Mean):
     """Every row of the target counts: exact, at n x n_target x d operations for a stream of n rows.
 
-    The default of ``fit``, where the target is the data itself, and of any call with ``target=``, up to some 30,000
-    rows: beyond, `CalibratedMean` costs less and is nearly as good. It keeps the target in memory. On 10,000 x 784 rows
-    it takes a second or two.
+    The default of ``fit``, where the target is the data itself, and of any call with ``target=``, up to 10,000 to
+    50,000 rows: beyond, `CalibratedMean` costs less and is nearly as good. It keeps the target in memory. On
+    10,000 x 784 rows it takes a second or two.
 
     Parameters
     ----------

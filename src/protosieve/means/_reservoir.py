@@ -40,8 +40,8 @@ class RunningMean(MeanState):
     def stream_sample(self) -> UniformSample:
         return self.sample
 
-    def seed(self) -> int:
-        return self.sample.seed
+    def seed(self, size: int) -> int | None:
+        return self.sample.seed if size == self.sample.size else None
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         self.sample.observe(rows, numbers)
@@ -127,9 +127,9 @@ class ReservoirMean(Mean):
         return FixedMean.over(kernel, target if sample.is_whole else sample.rows, len(target))
 
 
-def check_size(owner: str, name: str, size: object) -> None:
-    if not isinstance(size, numbers.Integral) or size < 1:
-        raise ParameterError(f"{owner}: {name} must be a whole number of at least 1, got {size!r}")
+def check_size(owner: str, name: str, size: object, least: int = 1) -> None:
+    if not isinstance(size, numbers.Integral) or size < least:
+        raise ParameterError(f"{owner}: {name} must be a whole number of at least {least}, got {size!r}")
 
 
 def check_seed(owner: str, seed: object) -> None:

@@ -75,7 +75,7 @@ class Judge:
             return self._others_norm
         apart = self._spread * of.share**2 * (1 - c) / (c * of.population) if c else 0.0  # 1 / N_1
         apart += self._spread * of.share**2 / of.population
-        return c * of.norm + (1 - c) * self._others_norm - c * (1 - c) * apart
+        return max(0.0, c * of.norm + (1 - c) * self._others_norm - c * (1 - c) * apart)
 
     @property
     def _spread(self) -> float:
@@ -88,7 +88,7 @@ class Judge:
         spread, of = self._spread, self._of
         pairs = float(self._pairs.mean() - self._inside @ self._inside)
         different = pairs - spread / max(self._n - 1, 1)  # r(x, x) taken out of the mean over all pairs
-        return float(self._known @ self._known + of.share**2 * (different + spread / of.population))
+        return max(0.0, float(self._known @ self._known + of.share**2 * (different + spread / of.population)))
 
     def value(self, prototypes: Array, weights: Float64) -> float:
         """``l``; O(R m d)."""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
 from protosieve.kernels import Kernel
 from protosieve.weights import definite_cholesky
 
@@ -14,7 +15,7 @@ __all__ = ["Span"]
 
 # Of the mean diagonal. Directions of the span below it are told apart by rounding alone: kernel values of float32 rows
 # are off by some 1e-7, and sums of them over many rows by less.
-_RIDGE = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 1e-12}
+_RIDGE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,17 @@ class Span:
         try:
             return np.asarray(cholesky(gram, lower=True, check_finite=False))
         except LinAlgError:
-            return definite_cholesky(gram, ridge)[0]
+            return self._bent(gram)
+
+    def _bent(self, gram: Float64) -> Float64:
+        """The factor of a matrix that rounding has bent, or that is none of a kernel."""
+        try:
+            return definite_cholesky(gram, _RIDGE[self.rows.dtype])[0]
+        except FloatingPointError as error:
+            raise InputError(
+                f"{self.kernel!r} is no kernel: the matrix of similarities between {len(self.rows)} rows is not "
+                "positive semi-definite. A distance d becomes a kernel as exp(-d)"
+            ) from error
 
     def solve(self, values: Float64) -> Float64:
         """The weights of the points by which their combination has these values at them; O(P^2)."""

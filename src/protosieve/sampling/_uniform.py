@@ -62,13 +62,14 @@ class UniformSample:
     seen: int = 0
     waiting: list[SampledRows] = field(default_factory=list)
     _limit: np.uint64 = field(init=False, repr=False, compare=False)  # hashes above it are of no more use
+    _n_waiting: int = field(init=False, repr=False, compare=False)
 
     @classmethod
     def empty(cls, size: int, like: Array, seed: int) -> "UniformSample":
         return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)))
 
     def __post_init__(self) -> None:
-        full = len(self.held) == self.size
+        full, self._n_waiting = len(self.held) == self.size, sum(map(len, self.waiting))
         self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(2**64 - 1)
 
     def __deepcopy__(self, memo: object) -> "UniformSample":
@@ -98,7 +99,8 @@ class UniformSample:
         small = np.flatnonzero(hashes(self.seed, numbers) <= self._limit)
         if len(small):
             self.waiting.append(SampledRows(rows, numbers, np.zeros(len(rows)) if mu is None else mu).take(small))
-            if 4 * sum(map(len, self.waiting)) >= self.size:
+            self._n_waiting += len(small)
+            if 4 * self._n_waiting >= self.size:
                 self.settle()
 
     def settle(self) -> None:

@@ -191,7 +191,8 @@ class StreamSelector(Selector):
         if stream.progress is None:
             return Standing(stream.n_seen, None, None)
         with self._lock, one_thread():  # the bound is computed once: a glance must not give a result other bits
-            value, bound = self._value(stream.progress), stream.running.running_bound(self.block_size)
+            value = self._value(stream.progress)
+            bound = 0.0 if value is None else stream.running.running_bound(self.block_size)
         residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
         return Standing(stream.n_seen, residual, self._exchanged(stream.progress))
 

@@ -42,7 +42,7 @@ class MMDCritic(BatchSelector):
     kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
-        How the target's mean embedding is obtained; exact up to some 30,000 rows by default, else calibrated.
+        How the target's mean embedding is obtained; exact up to 10,000 to 50,000 rows by default, else calibrated.
     random_state : int, Generator or None
         Seeds the rows the kernel's width is learnt from and the sample of a sampled mean.
     block_size : int, default 512

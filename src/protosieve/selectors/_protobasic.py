@@ -83,7 +83,7 @@ class ProtoBasic(StreamSelector):
         The similarity; see `protosieve.kernels`.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 30,000 rows, else calibrated.
+        cheap, up to 10,000 to 50,000 rows, else calibrated.
     objective : Objective, optional
         What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
         for one's own. See `protosieve.objectives`; kernel and mean have no part in it.

@@ -35,8 +35,8 @@ class ProtoDash(BatchSelector):
     of ``order_`` are what ``n_prototypes=k`` would choose.
 
     It does well with any kernel and any order of the rows, and is the quality streaming selectors are measured by. It
-    needs all rows in memory and, for targets of up to some 30,000 rows, n x n_target kernel values. It stops before m
-    rows when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
+    needs all rows in memory and, for targets of up to 10,000 to 50,000 rows, n x n_target kernel values. It stops
+    before m rows when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ProtoDash(BatchSelector):
     kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
-        How the target's mean embedding is obtained; exact up to some 30,000 rows by default, else calibrated.
+        How the target's mean embedding is obtained; exact up to 10,000 to 50,000 rows by default, else calibrated.
     cache_size : float, default 1000
         Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
         fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).

@@ -61,7 +61,7 @@ class ProtoStream(ThresholdSelector):
         Ratio of neighbouring thresholds, less one. Smaller is finer and slower; the paper found little gain in it.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 30,000 rows, else calibrated.
+        cheap, up to 10,000 to 50,000 rows, else calibrated.
     objective : Objective, optional
         What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; see
         `protosieve.objectives`. Rows are then features; kernel and mean have no part in it.

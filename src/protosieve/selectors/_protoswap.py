@@ -86,7 +86,7 @@ class ProtoSwap(StreamSelector):
         Times the candidates are offered: by default 2, once for ``"all"``, of which more passes need stored data.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 30,000 rows, else calibrated.
+        cheap, up to 10,000 to 50,000 rows, else calibrated.
     objective : Objective, optional
         `LeastSquares`, where that is wanted and not the kernel mean; see `protosieve.objectives`. Rows are then
         features; kernel and mean have no part in it.
@@ -184,13 +184,13 @@ class ProtoSwap(StreamSelector):
         return Members.none(self.n_prototypes, self.margin, like, points, objective.signed)
 
     def _sample(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> UniformSample | None:
-        """For the candidates, where the mean keeps none; or none so large, but for what it holds out."""
+        """A sample of its own, unless the mean's has enough candidates."""
         kept = objective.mean.stream_sample()
         auto = isinstance(self.candidates, str)
         size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
-        if kept is not None and (auto or size <= stage_size(kept.size)):
+        if kept is not None and (stage_size(size) if auto else size) <= stage_size(kept.size):
             return None
-        seed = objective.mean.seed()
+        seed = objective.mean.seed(size)
         return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
@@ -249,7 +249,7 @@ class ProtoSwap(StreamSelector):
         slots = members.exchange.slots
         found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
         basic = progress.best.selection()
-        at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # as the members were judged
+        at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # no worse than members were judged by
         return basic if self._is_better(basic, at, objective, members.exchange.value) else found
 
     def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:

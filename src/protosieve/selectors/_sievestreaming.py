@@ -85,7 +85,7 @@ class SieveStreaming(ThresholdSelector):
         Ratio of neighbouring thresholds, less one, and what the guarantee loses.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 30,000 rows, else calibrated.
+        cheap, up to 10,000 to 50,000 rows, else calibrated.
     random_state : int, NumPy generator or None
         Seed of the sample for the width and of the reservoir.
     block_size : int, default 512

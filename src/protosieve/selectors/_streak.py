@@ -144,7 +144,7 @@ class Streak(ThresholdSelector):
         Ratio of neighbouring thresholds, less one.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to some 30,000 rows, else calibrated.
+        cheap, up to 10,000 to 50,000 rows, else calibrated.
     objective : Objective, optional
         What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
         for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
