@@ -211,7 +211,7 @@ def test_parts_of_a_target_merge_to_the_mean_of_the_whole():
     at = kernel.prepare(whole.points)
     sums = sum(sums_over(kernel, rows[part], at) for part in parts)
     np.testing.assert_allclose(sums / len(rows), whole.at_points, rtol=1e-12)
-    samples = [UniformSample.empty(500, rows, whole.seed()) for _ in parts]
+    samples = [UniformSample.empty(500, rows, whole.seed(500)) for _ in parts]
     for sample, part in zip(samples, parts, strict=True):
         sample.observe(rows[part], part)
     samples[1].merge(samples[0])
@@ -252,7 +252,7 @@ def test_points_follow_the_number_of_prototypes():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"sample": 0}, "CalibratedMean: sample must be a whole number of at least 1, got 0"),
+        ({"sample": 0}, "CalibratedMean: sample must be a whole number of at least 10, got 0"),
         ({"points": 2.5}, "CalibratedMean: points must be a whole number of at least 1, got 2.5"),
         ({"random_state": -1}, "CalibratedMean: random_state must be None or a whole number of at least 0, got -1"),
     ],

@@ -105,7 +105,7 @@ def test_candidates_are_the_rows_with_the_smallest_hashes(X):
 
 
 def test_the_sample_of_a_running_mean_serves_for_the_candidates(X):
-    running = ProtoSwap(8, mean=ReservoirMean(100), block_size=32, random_state=0).partial_fit(X)
+    running = ProtoSwap(8, mean=ReservoirMean(100), candidates=80, block_size=32, random_state=0).partial_fit(X)
     fixed = ProtoSwap(8, block_size=32, random_state=0).partial_fit(X, target=X)
     larger = ProtoSwap(8, mean=ReservoirMean(100), candidates=200, block_size=32, random_state=0).partial_fit(X)
     assert running._stream.progress.sample is None

@@ -359,7 +359,7 @@ def old_file(tmp_path):
 
 
 ALL_PASSES = {"exact_weights": True}
-LABELS = ["survey", "select", "review", "weigh"]
+LABELS = ["survey", "select", "weigh"]
 CHANGED = r"t\.csv has changed: its modified was .* and is .*: somebody wrote to it while it was read; run again when"
 
 
@@ -584,7 +584,7 @@ def test_standard_input_is_read_once(tmp_path, stdin):
     stdin(table.to_csv(index=False).encode())
     found = select("-", 20, sample=2000, **COLUMNS)
     assert found.n_seen == 25_000
-    assert found.certificate.sample == 2000
+    assert 300 < found.certificate.sample <= 400  # of 2,000, but for points among them
     kept = found.table.to_pandas()
     assert kept["name"].tolist() == [f"row {i}" for i in found.indices]
     assert found.residual < found.provenance["residual_of_random_rows"]
@@ -608,8 +608,7 @@ def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
     mu = np.mean([kernel(part, mine).mean(axis=0) for part in np.split(rows, 30)], axis=0)
     norm = np.mean([kernel(rows, part).mean() for part in np.split(rows, 30)])
     left = 1 - (2 * found.weights @ mu - found.weights @ kernel(mine) @ found.weights) / norm
-    assert found.residual < left / 5
-    assert left / 2 < found.certificate.left_in_all < 2 * left
+    assert left / 2 < found.residual < 2 * left
 
 
 def sorted_stream(n):
@@ -799,8 +798,10 @@ def test_progress_is_told_of_every_block(tmp_path):
     assert [tick.rows for tick in ticks[:4]] == [0, 16384, 32768, 40_000]
     assert all(tick.phases == 3 for tick in ticks)
     assert ticks[3].bytes_read == ticks[3].bytes_in_all
-    assert 0 < ticks[7].residual < 1
-    assert ticks[7].exchanged > 0
+    assert ticks[7].residual is None  # nothing is judged on the way
+    ticks.clear()
+    select(tmp_path / "x.npy", 10, method="streak", progress=ticks.append)
+    assert 0 < ticks[-1].residual < 1
 
 
 def test_a_survey_is_a_sample_encoded(tmp_path):

@@ -85,13 +85,6 @@ def test_two_first_chunks_are_one_stream(X):
     assert fed.n_samples_seen_ == 300
 
 
-def test_a_review_takes_no_rows_from_the_stream(X):
-    slow = Slow()
-    fed = ProtoSwap(5, kernel=slow, block_size=50, random_state=0).partial_fit(X[:100])
-    meanwhile(slow, lambda: fed.review(X[:100]), lambda: fed.partial_fit(X[100:]))
-    assert fed.n_samples_seen_ == 300
-
-
 def test_threads_give_what_one_of_the_orders_of_their_chunks_gives(X):
     chunks = np.split(X, 3)
     orders = {

@@ -24,7 +24,9 @@ from protosieve.weights import NonNegativeQP, definite_cholesky
 __all__ = ["ProtoSwap"]
 
 _PASSES = 2  # over the candidates: a third adds a hundredth
-_FEW = 8192  # candidates offered in all, at least: a small sample is offered until nothing changes, and more than once
+_FEW = (
+    16_384  # candidates offered in all, at least: a small sample is offered until nothing changes, and more than once
+)
 _ATTEMPTS = 4  # times a small sample is offered to an empty set
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
