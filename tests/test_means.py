@@ -279,3 +279,25 @@ def test_letters_by_512_points_is_as_good_as_all_of_it(letters):
     true = oracles.residual(quick.kernel, letters, quick.rows, quick.weights)
     assert true <= 1.1 * exact.residual
     assert quick.residual == pytest.approx(true, rel=0.1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["three columns", "heavy tails", "few kinds"])
+def test_what_is_claimed_of_a_stream_is_true_of_all_rows(kind, dtype):
+    """Few columns and far rows make the points' matrix all but singular; all pairs of rows tell the truth."""
+    rng = np.random.default_rng(0)
+    made = {
+        "three columns": lambda: rng.normal(size=(9000, 3)),
+        "heavy tails": lambda: np.exp(3 * rng.normal(size=(6000, 6))),
+        "few kinds": lambda: rng.normal(size=(40, 3))[rng.integers(40, size=6000)],
+    }
+    X = made[kind]().astype(dtype)
+    found = ProtoSwap(20, mean=CalibratedMean(2500, 256), random_state=0).partial_fit(X).result_
+    true = oracles.residual(found.kernel, X, found.rows, found.weights)
+    assert abs(found.residual - true) < 4 * found.certificate.standard_error + 0.03 * true
+
+
+def test_a_function_that_is_no_kernel_is_called_so():
+    apart = lambda A, B: np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=-1))  # noqa: E731
+    with pytest.raises(InputError, match=r"is no kernel: .* A distance d becomes a kernel as exp"):
+        ProtoSwap(5, kernel=apart, random_state=0).partial_fit(rows[:600])

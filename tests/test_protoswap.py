@@ -135,9 +135,10 @@ def test_more_passes_need_stored_data(X):
         ("margin", "much", "a number from 0 to below 1"),
         ("candidates", 0, '"auto", "all" or a whole number of at least 1, got 0'),
         ("candidates", "some", '"auto", "all" or a whole number of at least 1, got \'some\''),
+        ("candidates", 5, "candidates=5 is fewer than n_prototypes=10"),
         ("passes", 0, "None or a whole number of at least 1, got 0"),
     ],
 )
 def test_parameters_are_checked(X, name, value, words):
-    with pytest.raises(ParameterError, match=f"{name} must be {words}"):
+    with pytest.raises(ParameterError, match=words if "fewer" in words else f"{name} must be {words}"):
         ProtoSwap(**{name: value}).fit(X)

@@ -69,6 +69,10 @@ class Kernel(ABC):
     def diagonal(self, A: Points) -> Array:
         """``k(a, a)`` for every row, O(n d) at most, without computing a block."""
 
+    def rounding(self, A: Points) -> Array:
+        """By how much similarities of each row may be off, as a share: the machine epsilon, or more far out."""
+        return np.full(len(A), np.finfo(A.left.dtype).eps)
+
     def nearness(self, A: Points, B: Points) -> Array:
         """What rises as ``|phi(a) - phi(b)|`` falls, for every b and one a at a time; O(len(A) len(B) d).
 

@@ -61,6 +61,10 @@ class MultiScale(RadialKernel):
         if isinstance(self.scales, bool) or not isinstance(self.scales, numbers.Integral) or self.scales < 1:
             raise ParameterError(f"MultiScale: scales must be a whole number of at least 1, got {self.scales!r}")
 
+    @property
+    def _finest(self) -> float:
+        return float(2 ** (self.scales - 1))
+
     def _profile(self, e: Array, spare: Array) -> None:
         power = e
         for _ in range(1, self.scales):

@@ -37,6 +37,11 @@ class RadialKernel(Kernel):
     width: Width
     shift: Array | None  # subtracted from every row, for precision
 
+    @property
+    def _finest(self) -> float:
+        """How many of the smallest width the width is."""
+        return 1.0
+
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
@@ -59,6 +64,10 @@ class RadialKernel(Kernel):
 
     def nearness(self, A: Points, B: Points) -> Array:
         return np.asarray(A.left @ B.right.T)
+
+    def rounding(self, A: Points) -> Array:
+        # distances are differences of squared lengths, which the product rounds, in units of the smallest width
+        return np.asarray(4 * np.finfo(A.left.dtype).eps * np.maximum(1, self._finest**2 * np.abs(A.left[:, -2])))
 
     def diagonal(self, A: Points) -> Array:
         return np.ones(len(A), A.left.dtype)

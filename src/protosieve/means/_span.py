@@ -13,8 +13,8 @@ from protosieve.weights import definite_cholesky
 
 __all__ = ["Span"]
 
-# Of the mean diagonal. Directions of the span below it are told apart by rounding alone: kernel values of float32 rows
-# are off by some 1e-7, and sums of them over many rows by less.
+# Of the mean diagonal, at least. Directions of the span below it are told apart by rounding alone: kernel values of
+# float32 rows are off by some 1e-7, those of rows far out by more, and the inverse makes much of it.
 _RIDGE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 
@@ -35,7 +35,8 @@ class Span:
         """The factor, lower triangular. O(P^2 d + P^3)."""
         points = self.kernel.prepare(self.rows.astype(np.float64))
         gram, diagonal = self.kernel.block(points, points), self.kernel.diagonal(points)
-        ridge = _RIDGE[self.rows.dtype] * float(diagonal.mean()) or 1.0  # rows that are like nothing: a span of nothing
+        noise = np.maximum(self.kernel.rounding(self.kernel.prepare(self.rows)), _RIDGE[self.rows.dtype])
+        ridge = noise * (float(diagonal.mean()) or 1.0)  # rows that are like nothing: a span of nothing
         gram[np.diag_indices_from(gram)] = diagonal + ridge
         try:
             return np.asarray(cholesky(gram, lower=True, check_finite=False))

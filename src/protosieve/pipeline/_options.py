@@ -82,8 +82,8 @@ class Options:
         self._choice("method", METHODS)
         self._choice("scale", SCALES)
         self._choice("bad_rows", POLICIES)
-        for name in ("max_categories", "sample"):
-            whole_number(1).check("select", name, getattr(self, name))
+        for name, least in (("max_categories", 1), ("sample", 10)):
+            whole_number(least).check("select", name, getattr(self, name))
         if self.partition_rows is not None:
             whole_number(1).check("select", "partition_rows", self.partition_rows)
         if self.random_state is not None:

@@ -56,10 +56,11 @@ class ProtoSwap(StreamSelector):
 
     *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, twice and in random order,
     from an empty set, when a result is asked for. Along the stream every row counts in the mean, and nothing is judged
-    too early: the order of the rows, sorted or shuffled, does not matter. Which rows are candidates follows from their
-    numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by the mean
-    as it is then known: a few per cent better on shuffled rows, several times slower, and far worse where the head of
-    the stream is unlike the rest.
+    too early: for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median width
+    is learnt from its first block; give a number where that is unlike the rest.) Which rows are candidates follows
+    from their numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by
+    the mean as it is then known: a few per cent better on long shuffled streams, slower the more prototypes there are,
+    and worse where the head of the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
@@ -161,6 +162,14 @@ class ProtoSwap(StreamSelector):
     @property
     def _takes_all(self) -> bool:
         return isinstance(self.candidates, str) and self.candidates == "all"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.candidates, str) and self.candidates < self.n_prototypes:
+            raise ParameterError(
+                f"ProtoSwap: candidates={self.candidates} is fewer than n_prototypes={self.n_prototypes}; "
+                'give more, or "auto"'
+            )
 
     def _check_streaming(self) -> None:
         if self._takes_all and self.passes not in (None, 1):
