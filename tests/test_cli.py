@@ -150,7 +150,7 @@ PROBLEMS = [
     (["notes.txt", "-m", "2"], r"notes\.txt: .*--format"),
     (["flowers.csv", "-m", "5", "--features", "nope"], r"--features: there is no column 'nope'"),
     (["flowers.csv", "-m", "0"], r"-m must be a whole number of at least 1, or a share .*; got 0$"),
-    (["flowers.csv", "-m", "5", "--sample", "many"], r"--sample must be a whole number of at least 1, got 'many'$"),
+    (["flowers.csv", "-m", "5", "--sample", "many"], r"--sample must be a whole number of at least 10, got 'many'$"),
     (["flowers.csv", "-m", "5", "--method", "dash"], r"--method must be one of basic, .*, got 'dash'"),
     (["flowers.csv", "-m", "5", "--width", "0"], r'--width must be a positive number or "median", got 0\.0'),
     (["flowers.csv", "-m", "5", "-o", "x.xls"], r"x\.xls: its ending names no format"),
