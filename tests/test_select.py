@@ -738,7 +738,7 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),
         ({"kernel": Gaussian(1.0), "width": 2.0}, "width=2.0 is for a kernel given by name"),
         ({"width": -1.0}, "width must be a positive number"),
-        ({"sample": 0}, "sample must be a whole number of at least 1"),
+        ({"sample": 0}, "sample must be a whole number of at least 10"),
         ({"exclude": 3}, "exclude must be a name or a list of names, got 3"),
         ({"resume": True}, "resume needs the checkpoint to go on from"),
         ({"checkpoint": "c", "every": 0}, "every must be a whole number of at least 1"),
