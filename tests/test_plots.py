@@ -129,6 +129,7 @@ def test_without_axes_a_picture_is_one_new_figure(from_files, name):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_no_setting_of_matplotlib_changes(from_files, name):
+    matplotlib.get_backend()  # is chosen when first asked for
     before = matplotlib.rcParams.copy()
     drawn(from_files, name)
     assert matplotlib.rcParams == before

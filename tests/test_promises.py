@@ -267,7 +267,8 @@ def _bound(selector, d, reservoir, itemsize):
     if isinstance(selector, ProtoBasic):
         sets = m * (d * itemsize + 16)
     elif isinstance(selector, ProtoSwap):
-        sets = m * (3 * d * itemsize + 64) + 8 * (2 * m**2 + 80 * m)  # rows; Gram matrix and inverse; vectors
+        sets = m * (d * itemsize + 16)  # ProtoBasic's; the set itself is made for each result
+        sample += 2 * selector.candidates * (d * itemsize + 16)
     else:
         windows = {ProtoStream: m**2, SieveStreaming: 2 * m, Streak: 9 * m**3 / (1 - selector.epsilon)}
         window = windows[type(selector)]
@@ -287,6 +288,7 @@ def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, eps
     rng = np.random.default_rng(0)
     n, d, reservoir = 300, 5, 64
     options = {"epsilon": epsilon} if hasattr(selector(), "epsilon") else {}
+    options |= {"candidates": 100} if selector is ProtoSwap else {}
     fed = selector(m, kernel=Gaussian(1.0), mean=ReservoirMean(reservoir), block_size=32, random_state=0, **options)
     bound = _bound(fed, d, reservoir, np.dtype(dtype).itemsize)
     for turn in range(100):
