@@ -56,7 +56,7 @@ def test_rows_that_had_no_part_in_the_choice_judge_without_bias(kind, kernel, si
     true = np.array([value, mu.mean(), mu.mean() - 2 * value])
     off = (np.mean(found, axis=0) - true) / (np.std(found, axis=0) / math.sqrt(200))
     assert (np.abs(off[:2]) < 4).all(), off
-    assert held >= binom.ppf(1e-3, 200, 0.85)  # 150 rows are few for the central limit theorem
+    assert held >= binom.ppf(1e-3, 200, 0.95)
 
 
 def test_what_is_known_at_points_makes_the_judge_surer():
@@ -80,18 +80,18 @@ def test_what_is_known_at_points_makes_the_judge_surer():
     assert told == pytest.approx(spread[1], rel=0.3)
 
 
-@pytest.mark.parametrize("mean", [ReservoirMean(200), CalibratedMean(1000, points=60)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("mean", [ReservoirMean(100), CalibratedMean(200, points=30)], ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_prototypes_chosen_by_the_sample_are_within_the_bound_of_the_whole_target(mean, is_stream):
-    X, held = rows("clusters", 2000), 0
+    X, held = rows("clusters", 500), 0
     K = oracles.gaussian(X, X, 6.0)
     for seed in range(40):
-        selector = ProtoSwap(15, kernel=Gaussian(6.0), mean=mean, random_state=seed, candidates=800)
+        selector = ProtoSwap(15, kernel=Gaussian(6.0), mean=mean, random_state=seed, candidates="all")
         result = (selector.partial_fit(X) if is_stream else selector.fit(X)).result_
         L, w = result.indices, result.weights
         true = K.mean() - 2 * w @ K[L].mean(axis=1) + w @ K[np.ix_(L, L)] @ w
         held += true <= result.certificate.mmd_bound() ** 2
-        assert result.certificate.sampling.population <= 2000
+        assert result.certificate.sampling.population == len(X)
     assert held >= binom.ppf(1e-3, 40, 0.95)
 
 
@@ -152,7 +152,7 @@ def test_a_sample_of_two_rows_says_nothing_of_its_error(X):
 
 def test_a_level_is_a_share():
     with pytest.raises(ParameterError, match=r"level must be between 0 and 1, such as 0.95; got 95"):
-        Certificate(1.0, 2.0, SamplingError(10, 20, 0.1)).mmd_bound(95)
+        Certificate(1.0, 2.0, SamplingError(10, 20, 0.1, 0.1)).mmd_bound(95)
 
 
 def test_a_mean_of_all_rows_is_no_sample(X):

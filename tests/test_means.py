@@ -274,11 +274,13 @@ def test_the_mean_is_exact_where_that_is_cheaper():
 def test_letters_by_512_points_is_as_good_as_all_of_it(letters):
     options = {"kernel": Gaussian(5.0), "random_state": 0}
     exact = ProtoSwap(150, **options).fit(letters).result_
-    quick = ProtoSwap(150, mean=CalibratedMean(8000, points=512), **options).fit(letters).result_
-    assert quick.certificate.upper_bound == pytest.approx(exact.certificate.upper_bound, rel=1e-3)
-    true = oracles.residual(quick.kernel, letters, quick.rows, quick.weights)
+    quick = ProtoSwap(150, mean=CalibratedMean(points=512), **options).fit(letters).result_
+    assert quick.certificate.upper_bound == pytest.approx(exact.certificate.upper_bound, rel=1e-5)
+    assert quick.residual <= 1.02 * exact.residual
+    half = ProtoSwap(150, mean=CalibratedMean(8000, points=512), **options).fit(letters).result_
+    true = oracles.residual(half.kernel, letters, half.rows, half.weights)
     assert true <= 1.1 * exact.residual
-    assert quick.residual == pytest.approx(true, rel=0.1)
+    assert half.residual == pytest.approx(true, rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -77,11 +77,14 @@ def test_ties_are_decided_alike_however_the_stream_is_cut():
 def test_the_order_of_the_rows_hurts_only_who_judges_them_as_they_come(X):
     """Far away rows first: what serves the rest has gone by before anybody knows."""
     order = np.argsort(np.linalg.norm(X - X.mean(axis=0), axis=1))[::-1]
-    options = {"kernel": Gaussian(3.0), "block_size": 32, "random_state": 0}
-    judged, sampled = (ProtoSwap(8, candidates=of, **options).fit(X[order]).result_ for of in ("all", "auto"))
-    shuffled = ProtoSwap(8, **options).fit(X).result_
-    assert sampled.residual < judged.residual
-    assert sampled.residual == pytest.approx(shuffled.residual, rel=0.1)
+
+    def residual(rows, candidates):
+        """Over five samples: single exchanges end in one of many good sets."""
+        options = {"kernel": Gaussian(3.0), "block_size": 32, "candidates": candidates}
+        return np.mean([ProtoSwap(8, random_state=seed, **options).fit(rows).result_.residual for seed in range(5)])
+
+    assert residual(X[order], "auto") < 0.5 * residual(X[order], "all")
+    assert residual(X[order], "auto") == pytest.approx(residual(X, "auto"), rel=0.05)
 
 
 def test_the_stream_goes_on_as_if_nobody_had_looked(X):

@@ -90,11 +90,11 @@ class Certificate:
         """
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
-        if self.standard_error is None:
+        if self.sampling is None:
             return self.mmd
-        if math.isinf(self.standard_error):
+        if math.isinf(self.sampling.of_squared_mmd):
             return math.inf
-        return math.sqrt(self.mmd**2 + max(0.0, float(ndtri(level))) * self.standard_error * 2 * self.upper_bound)
+        return math.sqrt(self.mmd**2 + max(0.0, float(ndtri(level))) * self.sampling.of_squared_mmd)
 
     def __str__(self) -> str:
         if math.isnan(self.upper_bound):

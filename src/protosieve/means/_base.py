@@ -45,6 +45,7 @@ class Sampled(NamedTuple):
     span: Span | None = None
     at_points: Float64 | None = None  # the mean at the points of the span
     chosen: float = 0.0
+    target: int | None = None  # rows of the target; where nobody says, the population is all of it
     mean: "FixedMean | None" = None
     norm: float | None = None  # that of this mean, where it is known
     is_fitted: bool = True

@@ -229,7 +229,15 @@ class Calibrated(SettledMean):
         outside = self.population - len(self.points)
         if not len(self.held_out):  # all of them are points
             rest = max(len(self.rest), 1)
-            return Sampled(self.kernel, self.rest, max(outside, rest), self._share, self.span, self.at_points)
+            return Sampled(
+                kernel=self.kernel,
+                rows=self.rest,
+                population=max(outside, rest),
+                share=self._share,
+                span=self.span,
+                at_points=self.at_points,
+                target=self.population,
+            )
         return Sampled(
             kernel=self.kernel,
             rows=self.held_out,
@@ -238,6 +246,7 @@ class Calibrated(SettledMean):
             span=self.span,
             at_points=self.at_points,
             chosen=len(self.rest) / outside,
+            target=self.population,
             mean=self.full,
             norm=self.squared_norm(_TILE) if self._compares_all else None,
             is_fitted=False,

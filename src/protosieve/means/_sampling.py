@@ -45,14 +45,17 @@ class SamplingError:
     Attributes
     ----------
     rows, population : int
-        The size of the sample, and of what it was drawn from.
+        Rows that judged, and rows of the target they speak for.
     standard_error : float
         Of the residual of the prototypes.
+    of_squared_mmd : float
+        The standard error of their squared MMD, in which that of ``|mu|^2`` counts in full.
     """
 
     rows: int
     population: int
     standard_error: float
+    of_squared_mmd: float
 
 
 class Judge:
@@ -62,6 +65,7 @@ class Judge:
         self._of, self._kernel = sampled, sampled.kernel
         rows = sampled.rows
         self._n, self._left_out = len(rows), 1 - len(rows) / sampled.population
+        self._target = sampled.population if sampled.target is None else sampled.target
         self._pairs = FixedMean.over(self._kernel, rows).at_own_rows()
         # any rows of the sample: a caller's may be in an order that means something
         self._some = np.sort(np.random.default_rng(0).permutation(self._n)[:_LOOKED_AT])
@@ -102,18 +106,25 @@ class Judge:
         return value - self._powers[0] if self._of.is_fitted else value
 
     def error(self, prototypes: Array, weights: Float64, value: float) -> SamplingError:
-        """That of the residual of prototypes with this ``l``; O(512 (m d + 512 d))."""
-        norm, share = self.norm, self._of.share
+        """That of prototypes with this ``l``; O(512 (m d + 512 d))."""
+        norm, share, others = self.norm, self._of.share, 1 - self._of.chosen
         if self._n < _FEWEST or not norm > 0:
-            return SamplingError(self._n, self._of.population, math.inf)
+            return SamplingError(self._n, self._target, math.inf, math.inf)
         exact = prototypes.astype(np.float64)
         q = self._near(self._looked_at, exact) @ weights - self._coordinates_of(exact, weights) @ self._coordinates
         mu = share * (self._pairs[self._some] - self._inside @ self._coordinates)
-        others = 1 - self._of.chosen
-        t = min(1.0, 2 * value / norm) * mu * (1 if self._of.norm is None else others) - others * q  # of a ratio
+        mu *= 1 if self._of.norm is None else others
+        # a residual is a ratio: where the norm is too large by a share, so is the value it is held against
+        ratio = min(1.0, 2 * value / norm)
+        return SamplingError(
+            self._n, self._target, self._off(ratio * mu - others * q) / norm, self._off(mu - others * q)
+        )
+
+    def _off(self, t: Float64) -> float:
+        """The standard error of a squared distance of which t is left at the rows looked at."""
         _, second = self._powers
-        linear = 4 * share**2 * self._left_out / self._n * float(np.var(t, ddof=1)) - 4 * second
-        return SamplingError(self._n, self._of.population, math.sqrt(max(linear, 0.0) + 2 * second) / norm)
+        linear = 4 * self._of.share**2 * self._left_out / self._n * float(np.var(t, ddof=1)) - 4 * second
+        return math.sqrt(max(linear, 0.0) + 2 * second)
 
     # -- inside the span, in its coordinates: of none, where there are no points
 

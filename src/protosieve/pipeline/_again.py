@@ -104,7 +104,8 @@ def _certificate(known: Mapping[str, Any]) -> Certificate:
 def _sampling(known: Mapping[str, Any] | None) -> SamplingError | None:
     if known is None:
         return None
-    return SamplingError(int(known["rows"]), int(known["population"]), _number(known["standard_error"], math.inf))
+    errors = (_number(known[name], math.inf) for name in ("standard_error", "of_squared_mmd"))
+    return SamplingError(int(known["rows"]), int(known["population"]), *errors)
 
 
 def _trace(known: Mapping[str, Any]) -> Trace:
