@@ -67,7 +67,7 @@ class Truth:
         self.kernel = kernel.resolve(X[:: max(1, len(X) // 5000)], np.random.default_rng(0))
         self.mean = FixedMean.over(self.kernel, X.astype(np.float64))
         with one_thread():
-            self.norm = float(FixedMean.over(self.kernel, X).at_own_rows().mean())
+            self.norm = float(self.mean.at_own_rows().mean())
 
     def residual(self, rows: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Of rows at given weights, or at their best."""

@@ -85,5 +85,5 @@ def test_shares_of_picked_labels_are_shares(paper_data):
 
 def test_a_stream_knows_its_sample_only(paper_data):
     small, large = (follow.follow(LETTERS, "ProtoSwap", 20, ReservoirMean(size), 0) for size in (50, 600))
-    assert small["told"] == pytest.approx(small["residual"], rel=0.5)  # what a sample is off is counted in
+    assert small["residual"] < small["told"] < 2 * small["residual"]  # a sample of 50 rows does not flatter itself
     assert large["told"] == pytest.approx(large["residual"], rel=1e-3)  # the sample is the stream

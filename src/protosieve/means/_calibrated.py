@@ -31,7 +31,7 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
-from protosieve.means._reservoir import check_seed, check_size, rows_until_grown
+from protosieve.means._reservoir import check_seed, check_size, rows_until_grown, sample_seed
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
@@ -462,8 +462,7 @@ class CalibratedMean(Mean):
     def begin(
         self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
-        rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
-        seed = int(rng.integers(2**63))
+        seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
         points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
         judging = _for(n_prototypes, _JUDGING)

@@ -14,7 +14,7 @@ from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.sampling import UniformSample
 
-__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "rows_until_grown"]
+__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "rows_until_grown", "sample_seed"]
 
 
 @storable
@@ -117,14 +117,18 @@ class ReservoirMean(Mean):
     def begin(
         self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
-        rng = rng if self.random_state is None else np.random.default_rng(self.random_state)
-        seed = int(rng.integers(2**63))
+        seed = sample_seed(rng, self.random_state)
         sample = UniformSample.empty(self.size, like if target is None else target, seed)
         if target is None:
             return RunningMean(kernel, sample, FixedMean.over(kernel, like[: self.size].copy()))
         sample.observe(target, np.arange(len(target)))
         sample.settle()
         return FixedMean.over(kernel, target if sample.is_whole else sample.rows, len(target))
+
+
+def sample_seed(rng: np.random.Generator, random_state: int | None) -> int:
+    """That of a mean's sample: its own, or one that follows from the selector's."""
+    return int((rng if random_state is None else np.random.default_rng(random_state)).integers(2**63))
 
 
 def check_size(owner: str, name: str, size: object, least: int = 1) -> None:
