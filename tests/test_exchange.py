@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from protosieve.weights import ExchangeSet
+from protosieve.weights import ExchangeSet, FreeExchangeSet
 
 relaxed = settings(deadline=None, max_examples=80)
 seeds = st.integers(0, 2**32 - 1)
@@ -186,3 +186,35 @@ def test_a_quick_look_turns_down_nobody_who_would_be_taken(seed):
         expected = _run(K, mu, m, noise)
     for found, closely in zip(_run(K, mu, m, noise), expected, strict=True):
         np.testing.assert_array_equal(found, closely)
+
+
+@relaxed
+@given(seeds, st.booleans())
+def test_a_row_is_ranked_above_one_where_some_exchange_for_it_raises_the_value(seed, signed):
+    """By solving every set that an exchange leads to, the signs of weights ignored."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    K, mu = oracles.gaussian(X, X, 0.7), oracles.gaussian(X, rng.normal(size=(50, 3)), 0.7).mean(axis=1)
+    room = int(rng.integers(2, 8))
+    exchange = (FreeExchangeSet if signed else ExchangeSet)(room, noise=float(np.finfo(float).eps))
+    exchange.reserve(room)
+    exchange.offer(np.zeros((room, len(exchange.w))), lambda: K[:room, :room], np.ones(room), mu[:room])
+    assert not exchange.settle()
+    if exchange.size < room:
+        return
+    members, rest = np.arange(room), np.arange(room, 40)
+    near = np.zeros((len(exchange.w), len(rest)))
+    near[exchange.slots] = K[np.ix_(members, rest)]  # the first rows took the first slots
+    ratios = exchange.ratios(near, np.ones(len(rest)), mu[rest])
+
+    def worth(rows):
+        return float(mu[rows] @ np.linalg.solve(K[np.ix_(rows, rows)], mu[rows])) / 2
+
+    now = worth(members)
+    for j, ratio in zip(rest, ratios, strict=True):
+        gradient = mu[j] - K[j, members] @ np.linalg.solve(K[np.ix_(members, members)], mu[members])
+        best = max(worth(np.append(np.delete(members, i), j)) for i in range(room)) / now
+        if abs(best - 1) > 1e-4 and (signed or gradient > 0):
+            assert (ratio > 1) == (best > 1)
+        if gradient < -1e-6 and not signed:
+            assert ratio == 0

@@ -116,6 +116,20 @@ def test_the_sample_of_a_running_mean_serves_for_the_candidates(X):
     assert larger._stream.progress.sample.size == 200
 
 
+def test_to_offer_the_rows_nearest_to_an_exchange_does_as_well_as_to_offer_all(monkeypatch):
+    """Over five samples: within what single exchanges vary by."""
+    X = np.random.default_rng(0).standard_t(4, size=(6000, 5))
+
+    def residual():
+        fitted = (ProtoSwap(20, candidates=6000, mean=ReservoirMean(1000), random_state=seed) for seed in range(5))
+        return np.mean([selector.fit(X).result_.residual for selector in fitted])
+
+    monkeypatch.setattr("protosieve.selectors._protoswap._LEAST", 6000)
+    all_rows = residual()
+    monkeypatch.setattr("protosieve.selectors._protoswap._LEAST", 500)
+    assert residual() == pytest.approx(all_rows, rel=0.03)
+
+
 def test_a_large_margin_makes_a_steadier_worse_set(X):
     options = {"kernel": Gaussian(2.0), "candidates": "all", "random_state": 0}
     free, steady = (ProtoSwap(12, margin=margin, **options).fit(X) for margin in (0.0, 0.05))

@@ -196,7 +196,7 @@ class Calibrated(SettledMean):
         return self.quick.at(points)
 
     def exactly_at(self, points: Points) -> Float64:
-        return self.full.at(points)
+        return self.full.exactly_at(points)
 
     def at_candidates(self, rows: Array) -> Float64:
         """By as many rows as it takes; by all, each pair compared once, where these are the sample itself."""

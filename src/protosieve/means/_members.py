@@ -15,7 +15,8 @@ from protosieve.weights import ExchangeSet, FreeExchangeSet
 
 __all__ = ["Members"]
 
-# Rows judged together: more cost more per exchange, fewer more per product. A strip's matrix has some 51,200 entries.
+# Rows judged together: more cost more per exchange, fewer more per product. So they are few after an exchange and more
+# where there was none, as long as a strip's matrix has some 51,200 entries.
 _ENTRIES, _FEWEST, _MOST = 51_200, 64, 512
 
 
@@ -46,8 +47,9 @@ class Members:
         mu: Float64,
     ) -> None:
         """Judge rows one after the other. O(n m (d + m)), and O(m) per strip and exchange."""
-        length = min(max(_ENTRIES // self.exchange.room, _FEWEST), _MOST)
-        for start in range(0, len(rows), length):
+        most = min(max(_ENTRIES // self.exchange.room, _FEWEST), _MOST)
+        start, length = 0, _FEWEST
+        while start < len(rows):
             part = slice(start, start + length)
             self._reserve(len(rows[part]))
             strip = points.take(part)
@@ -59,7 +61,13 @@ class Members:
                     self.joined += 1
                     self.rows[slot] = rows[start + row]
                     self.left[slot] = strip.left[row]
+            start += length
+            length = _FEWEST if events else min(2 * length, most)
         self._vacate(self.exchange.settle())
+
+    def ratios(self, kernel: Kernel, points: Points, diagonal: Float64, mu: Float64) -> Array:
+        """How near rows are to an exchange, above 1 where one raises ``l``; of a full set. O(n m (d + m))."""
+        return self.exchange.ratios(self._similarities(kernel, points).T, diagonal, mu)
 
     def emptied(self) -> "Members":
         """No members, the same room."""

@@ -97,10 +97,10 @@ class Judge:
     def value(self, prototypes: Array, weights: Float64) -> float:
         """``l``; O(R m d)."""
         exact = prototypes.astype(np.float64)
-        similar = self._near(self._of.rows.astype(np.float64), exact) @ weights
+        similar = FixedMean(self._kernel, exact, weights).at_many(self._of.rows.astype(np.float64))
         cross = self._of.share * float(similar.mean()) + float(self._beside @ self._coordinates_of(exact, weights))
         if self._of.chosen and self._of.mean is not None:
-            known = float(self._of.mean.at(self._kernel.prepare(exact)) @ weights)
+            known = float(self._of.mean.exactly_at(self._kernel.prepare(exact)) @ weights)
             cross = self._of.chosen * known + (1 - self._of.chosen) * cross
         value = cross - float(weights @ self._near(exact, exact) @ weights) / 2
         return value - self._powers[0] if self._of.is_fitted else value

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
+from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.kernels import Kernel
+from protosieve.kernels import Kernel, Points
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Span"]
@@ -16,6 +18,7 @@ __all__ = ["Span"]
 # Of the mean diagonal, at least. Directions of the span below it are told apart by rounding alone: kernel values of
 # float32 rows are off by some 1e-7, those of rows far out by more, and the inverse makes much of it.
 _RIDGE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
+_STRIP = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +37,29 @@ class Span:
     def root(self) -> Float64:
         """The factor, lower triangular. O(P^2 d + P^3)."""
         points = self.kernel.prepare(self.rows.astype(np.float64))
-        gram, diagonal = self.kernel.block(points, points), self.kernel.diagonal(points)
+        gram, diagonal = self._gram(points), self.kernel.diagonal(points)
         noise = np.maximum(self.kernel.rounding(self.kernel.prepare(self.rows)), _RIDGE[self.rows.dtype])
         ridge = noise * (float(diagonal.mean()) or 1.0)  # rows that are like nothing: a span of nothing
         gram[np.diag_indices_from(gram)] = diagonal + ridge
-        try:
-            return np.asarray(cholesky(gram, lower=True, check_finite=False))
-        except LinAlgError:
-            return self._bent(gram)
+        root, failed = dpotrf(gram.T, lower=True)  # the transposed matrix, the same, is as LAPACK has it: one copy
+        return self._bent(gram) if failed else np.asarray(root)
+
+    def _gram(self, points: Points) -> Float64:
+        """The upper triangle, a strip at a time, in several threads."""
+        gram = np.zeros((len(points), len(points)))
+
+        def fill(start: int) -> None:
+            strip = slice(start, start + _STRIP)
+            gram[: strip.stop, strip] = self.kernel.block(points.take(slice(strip.stop)), points.take(strip))
+
+        for _ in ahead_of(fill, range(0, len(points), _STRIP), in_threads=self.kernel.in_threads):
+            pass
+        return gram
 
     def _bent(self, gram: Float64) -> Float64:
         """The factor of a matrix that rounding has bent, or that is none of a kernel."""
         try:
-            return definite_cholesky(gram, _RIDGE[self.rows.dtype])[0]
+            return definite_cholesky(gram.T, _RIDGE[self.rows.dtype])[0]
         except FloatingPointError as error:
             raise InputError(
                 f"{self.kernel!r} is no kernel: the matrix of similarities between {len(self.rows)} rows is not "

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from protosieve._state import storable
-from protosieve._typing import Array, Float64
+from protosieve._threads import ahead_of
+from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError
 from protosieve.kernels import Points
 from protosieve.means import Mean, Members, sample_for, stage_of, stage_size
@@ -24,9 +25,10 @@ from protosieve.weights import NonNegativeQP, definite_cholesky
 __all__ = ["ProtoSwap"]
 
 _PASSES = 2  # over the candidates: a third adds a hundredth
-_FEW = (
-    16_384  # candidates offered in all, at least: a small sample is offered until nothing changes, and more than once
-)
+_SHARE = 4  # one in so many candidates is offered at first, and of all in every pass the nearest to an exchange
+_LEAST = 4096  # and no fewer: to rank them costs as much as to offer them
+_FEW = 16_384  # candidates looked at, at least: small samples until nothing changes, and more than once
+_RANKED = 262_144  # similarities to members at once
 _ATTEMPTS = 4  # times a small sample is offered to an empty set
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
@@ -273,7 +275,7 @@ class ProtoSwap(StreamSelector):
         rng, left, best = np.random.default_rng(0), _FEW, None  # the order is that of hashes, shuffled
         for _ in range(_ATTEMPTS):
             tried = self._empty(objective, drawn.rows)
-            left -= self._offer_until(tried, objective, drawn.numbers, drawn.rows, mu, rng, left)
+            left -= self._look(tried, objective, drawn.numbers, drawn.rows, mu, rng, left)
             if best is None or tried.exchange.value > best.exchange.value:
                 best = tried
             if left < len(mu):
@@ -281,7 +283,7 @@ class ProtoSwap(StreamSelector):
         assert best is not None
         return best
 
-    def _offer_until(
+    def _look(
         self,
         members: Members,
         objective: KernelMean,
@@ -291,15 +293,37 @@ class ProtoSwap(StreamSelector):
         rng: np.random.Generator,
         most: int,
     ) -> int:
-        """All passes, and where few rows, ``most``, are offered then, until nothing changes; returns how many were."""
-        offered, changed = 0, True
-        while offered < (self.passes or _PASSES) * len(mu) or (changed and offered + len(mu) <= most):
+        """All passes, and where few rows, ``most``, were looked at then, until nothing changes; returns how many were.
+
+        Some rows make a set. Then each pass ranks all rows by how near they are to an exchange, in all threads, and
+        offers the nearest: hardly any other would be taken.
+        """
+        some = min(max(len(mu) // _SHARE, _LEAST), len(mu))
+        order = rng.permutation(len(mu))[:some]
+        self._offer(members, objective, indices[order], rows[order], mu[order])
+        seen, changed = some, True
+        while seen < (self.passes or _PASSES) * len(mu) or (changed and seen + len(mu) <= most):
             before = members.indices.copy()
-            order = rng.permutation(len(mu))
+            order = rng.permutation(self._nearest(members, objective, rows, mu, some))
             self._offer(members, objective, indices[order], rows[order], mu[order])
             changed = not np.array_equal(before, members.indices)
-            offered += len(mu)
-        return offered
+            seen += len(mu)
+        return seen
+
+    def _nearest(self, members: Members, objective: KernelMean, rows: Array, mu: Float64, most: int) -> Indices:
+        """The rows nearest to an exchange; all, while there is room for any."""
+        if most == len(mu) or members.exchange.size < members.exchange.room:
+            return np.arange(len(mu))
+        step = max(_RANKED // members.exchange.room, 1)
+
+        def ratios(start: int) -> Array:
+            part = slice(start, start + step)
+            points = objective.kernel.prepare(rows[part])
+            return members.ratios(objective.kernel, points, objective.kernel.diagonal(points), mu[part])
+
+        starts = range(0, len(mu), step)
+        found = [ratios(starts[0]), *ahead_of(ratios, starts[1:], in_threads=objective.kernel.in_threads)]
+        return np.argsort(-np.concatenate(found), kind="stable")[:most]
 
     def _offer(
         self, members: Members, objective: KernelMean, indices: NDArray[np.int64], rows: Array, mu: Float64

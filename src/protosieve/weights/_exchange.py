@@ -39,7 +39,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.weights._joined import Exchange, Held, Joined
 from protosieve.weights._matrices import check_matrices, definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
-from protosieve.weights._rows import Rows
+from protosieve.weights._rows import Rows, unasked
 from protosieve.weights._screen import Screen
 
 __all__ = ["ExchangeSet"]
@@ -61,10 +61,6 @@ def _matrix() -> Float64:
 
 def _vector() -> Float64:
     return np.zeros(0)
-
-
-def _unasked() -> Array:
-    raise AssertionError("rows that are not taken are not compared with each other")
 
 
 @storable
@@ -162,11 +158,22 @@ class ExchangeSet:
         """How many of the first rows do not raise ``l``, by a quick look, and a close one at the rows that are left."""
         if similarities.dtype != np.float32 or self.size < self.room or self._n_terms:
             return 0
+        left = self._screened().passing(similarities.T, diagonal, mu)
+        first = Rows(self, similarities[left], unasked, diagonal[left], mu[left]).first(0) if len(left) else None
+        return len(mu) if first is None else int(left[first])
+
+    def _screened(self) -> Screen:
         if self._screen is None:
             self._screen = Screen.of(self.inverse, self.w, self.worth, self.unit)
-        left = self._screen.passing(similarities.T, diagonal, mu)
-        first = Rows(self, similarities[left], _unasked, diagonal[left], mu[left]).first(0) if len(left) else None
-        return len(mu) if first is None else int(left[first])
+        return self._screen
+
+    def ratios(self, similarities: Array, diagonal: Float64, mu: Float64) -> Array:
+        """How near rows are to an exchange, above 1 where one raises ``l``; of a full, settled set, in float32.
+
+        ``similarities`` are those of the slots to the rows. O(m^2) for each row. Once it has been asked, several
+        threads may ask at a time.
+        """
+        return self._screened().ratios(similarities, diagonal, mu)
 
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).

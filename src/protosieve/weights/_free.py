@@ -21,6 +21,7 @@ from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.weights._matrices import check_matrices, definite_cholesky, grown
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE
+from protosieve.weights._rows import unasked
 
 __all__ = ["FreeExchangeSet", "free_weights"]
 
@@ -113,6 +114,10 @@ class FreeExchangeSet:
             events += rows.admit(j)
             j = rows.first(j + 1)
         return events
+
+    def ratios(self, similarities: Array, diagonal: Float64, mu: Float64) -> Float64:
+        """How near rows are to an exchange, above 1 where one raises ``l``; of a full set. O(m^2) for each row."""
+        return _Rows(self, similarities.T.astype(np.float64), unasked, diagonal, mu).ratios()
 
     def settle(self) -> list[int]:
         """Take away what rounding has left, or compute all anew where it is too much; nobody leaves. O(m^2)."""
@@ -210,6 +215,12 @@ class _Rows:
             gain = 0.5 * g * g / np.where(passing, s, np.inf)
             passing &= gain - self._costs(rows).min(axis=1) > np.maximum(_EQUAL * gain, chosen.margin * chosen.value)
         return start + int(passing.argmax()) if passing.any() else None
+
+    def ratios(self) -> Float64:
+        """What joining adds as a share of what losing somebody then costs."""
+        s = np.maximum(self._s, _LEAST * self._diagonal + np.finfo(np.float64).tiny)
+        costs = np.maximum(self._costs(slice(None)).min(axis=1), np.finfo(np.float64).tiny)
+        return np.asarray(0.5 * self._g * self._g / s / costs)
 
     def _costs(self, rows: slice) -> Float64:
         """What losing each member costs once each row has joined; infinite for empty slots."""

@@ -56,6 +56,14 @@ class Screen:
             off_gradient=_ALLOWED * float(w.sum()),
         )
 
+    def ratios(self, K: Array, diagonal: Float64, mu: Float64) -> Array:
+        """How near rows are to being taken: the two sides of the inequality, rounding and all. O(m^2) each."""
+        g = ((mu - self.weights @ K) / self.unit).astype(np.float32)
+        B = self.scaled @ K.astype(np.float32, copy=False)
+        s = diagonal - self.half @ (B * K)
+        B += np.multiply.outer(self.worth.astype(np.float32), g)
+        return np.asarray(np.maximum(g, 0) * B.max(axis=0) / np.maximum(s, _ALLOWED * diagonal))
+
     def passing(self, K: Array, diagonal: Float64, mu: Float64) -> Indices:
         """The rows that may be taken; ``K`` are the members' similarities to them, members first. O(m^2) each."""
         most = max(float(K.max(initial=0.0)), 1.0)
