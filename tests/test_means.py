@@ -264,11 +264,14 @@ def test_a_calibrated_means_parameters_are_checked(options, match):
 
 def test_the_mean_is_exact_where_that_is_cheaper():
     small, large = np.zeros((10_000, 2)), np.zeros((60_000, 2))
-    assert ProtoSwap()._mean(small) == ExactMean()
-    assert ProtoSwap()._mean(large) == CalibratedMean()
-    assert ProtoSwap()._mean(None) == CalibratedMean()
-    assert ProtoSwap(1000)._mean(np.zeros((40_000, 2))) == ExactMean()  # more points and a larger sample cost more
-    assert ProtoSwap(100)._mean(np.zeros((40_000, 2))) == CalibratedMean()
+    for selector in (ProtoStream(), ProtoSwap(candidates="all")):
+        assert selector._mean(small) == ExactMean()
+        assert selector._mean(large) == CalibratedMean()
+        assert selector._mean(None) == CalibratedMean()
+    assert ProtoStream(1000)._mean(np.zeros((40_000, 2))) == ExactMean()  # more points and a larger sample cost more
+    assert ProtoStream(100)._mean(np.zeros((40_000, 2))) == CalibratedMean()
+    assert ProtoSwap()._mean(np.zeros((8000, 2))) == ExactMean()
+    assert ProtoSwap()._mean(small) == CalibratedMean()  # whose sample holds all rows: as exact, each pair once
 
 
 def test_letters_by_512_points_is_as_good_as_all_of_it(letters):

@@ -11,7 +11,7 @@ import oracles
 from problems import problems
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
-from protosieve.means import ReservoirMean
+from protosieve.means import Calibrated, ReservoirMean
 from protosieve.sampling import hashes
 
 
@@ -128,6 +128,24 @@ def test_to_offer_the_rows_nearest_to_an_exchange_does_as_well_as_to_offer_all(m
     all_rows = residual()
     monkeypatch.setattr("protosieve.selectors._protoswap._LEAST", 500)
     assert residual() == pytest.approx(all_rows, rel=0.03)
+
+
+def test_a_sample_that_holds_all_rows_is_exact_and_cut_as_one_likes():
+    """From some 9,000 rows on each pair is compared once: other bits than the exact mean's, the same numbers."""
+    X = np.random.default_rng(0).normal(size=(9200, 3))
+    whole = ProtoSwap(10, kernel=Gaussian(1.0), random_state=0).fit(X)
+    assert isinstance(whole._stream.running.mean, Calibrated)
+    K = oracles.gaussian(whole.prototypes_, whole.prototypes_, 1.0)
+    mu = oracles.gaussian(whole.prototypes_, X, 1.0).mean(axis=1)
+    bound = np.mean([oracles.gaussian(part, X, 1.0).mean() for part in np.split(X, 10)]) / 2
+    assert whole.objective_ == pytest.approx(oracles.value(K, mu, oracles.solve(K, mu)), rel=1e-9)
+    assert whole.result_.residual == pytest.approx(1 - whole.objective_ / bound, rel=1e-6)
+    assert whole.result_.certificate.sample is None
+    parts = ProtoSwap(10, kernel=Gaussian(1.0), random_state=0)
+    for chunk in np.split(X, [700, 701, 4000]):
+        parts.partial_fit(chunk, target=X if parts.__sklearn_is_fitted__() is False else None)
+    np.testing.assert_array_equal(whole.prototype_indices_, parts.prototype_indices_)
+    np.testing.assert_array_equal(whole.weights_, parts.weights_)
 
 
 def test_a_large_margin_makes_a_steadier_worse_set(X):

@@ -207,7 +207,7 @@ class Calibrated(SettledMean):
     @property
     def _compares_all(self) -> bool:
         """Whether all pairs of rows of the sample are compared: that costs half of what it is to go by all rows."""
-        return len(self.rest) <= 2 * self.judging
+        return self.is_whole or len(self.rest) <= 2 * self.judging
 
     @cached_property
     def _judging(self) -> FixedMean:

@@ -56,13 +56,14 @@ class ProtoSwap(StreamSelector):
     in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. It is as good as batch
     greedy selection or better, and it needs no thresholds.
 
-    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, twice and in random order,
-    from an empty set, when a result is asked for. Along the stream every row counts in the mean, and nothing is judged
-    too early: for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median width
-    is learnt from its first block; give a number where that is unlike the rest.) Which rows are candidates follows
-    from their numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by
-    the mean as it is then known: a few per cent better on long shuffled streams, slower the more prototypes there are,
-    and worse where the head of the stream is unlike the rest.
+    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, when a result is asked for. A
+    quarter of them, in random order, make a first set of an empty one. Then all are ranked by how near they are to an
+    exchange, and the nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is
+    judged too early: for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median
+    width is learnt from its first block; give a number where that is unlike the rest.) Which rows are candidates
+    follows from their numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one
+    pass and by the mean as it is then known: a few per cent better on long shuffled streams, slower the more prototypes
+    there are, and worse where the head of the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
@@ -88,7 +89,7 @@ class ProtoSwap(StreamSelector):
         The rows exchanges are made with: a uniform sample of 256 rows for each prototype, at least 8,192 and at most
         32,768 of them; all rows, as they come; or a sample of so many rows.
     passes : int, optional
-        Times the candidates are offered: by default 2, once for ``"all"``, of which more passes need stored data.
+        Times the candidates are looked at: by default 2, once for ``"all"``, of which more passes need stored data.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
         cheap, up to 10,000 to 50,000 rows, else calibrated.
@@ -106,8 +107,8 @@ class ProtoSwap(StreamSelector):
     Notes
     -----
     A row costs its ``mu``. A result costs the mean at the candidates, m kernel values and O(m^2) for each of them and
-    pass, and O(m) for each of the few dozen rows judged together and O(m^2) in a product for an exchange: half a second
-    for m = 100, some seconds for m = 1,000; so ask for it when you need it, not after every chunk. With ``"all"`` rows
+    pass, and O(m) for each of the few dozen rows judged together and O(m^2) in a product for an exchange: a second for
+    m = 100, several for m = 1,000; so ask for it when you need it, not after every chunk. With ``"all"`` rows
     of the stream bear that cost. Memory is O(m (m + d) + candidates d).
 
     References
@@ -164,6 +165,10 @@ class ProtoSwap(StreamSelector):
     @property
     def _takes_all(self) -> bool:
         return isinstance(self.candidates, str) and self.candidates == "all"
+
+    @property
+    def _chooses_from_sample(self) -> bool:
+        return not self._takes_all
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

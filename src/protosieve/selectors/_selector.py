@@ -329,7 +329,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return MultiScale() if self.kernel is None else as_kernel(self.kernel)
 
     def _mean(self, target: Array | None) -> Mean:
-        return default_mean(target, self.n_prototypes) if self.mean is None else self.mean
+        if self.mean is not None:
+            return self.mean
+        return default_mean(target, self.n_prototypes, self._chooses_from_sample)
+
+    @property
+    def _chooses_from_sample(self) -> bool:
+        """Whether rows are chosen from a sample, by the mean at its rows, and not as they come."""
+        return False
 
     def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
         """What was passed to ``fit``, checked: rows, and the target where one was given."""
@@ -387,16 +394,18 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise
 
 
-def default_mean(target: Array | None, n_prototypes: int) -> Mean:
+def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = False) -> Mean:
     """Exact where that is cheaper, for a stream as long as the target.
 
     In kernel values: n^2; or P for each row of target and stream, and those between the rows of the sample. A Cholesky
-    factor of P columns takes the time of some P^3 / 50 of them.
+    factor of P columns takes the time of some P^3 / 50 of them. A sample that holds all rows is exact too, where rows
+    are chosen from it (``from_sample``), and compares each pair of them once.
     """
     if target is None:
         return CalibratedMean()
     n, points, sample = len(target), points_for(n_prototypes), sample_for(n_prototypes, target.shape[1])
-    return ExactMean() if n**2 <= 2 * n * points + min(n, sample) ** 2 + points**3 / 50 else CalibratedMean()
+    pairs = n**2 / 2 if from_sample and n <= sample else min(n, sample) ** 2
+    return ExactMean() if n**2 <= 2 * n * points + pairs + points**3 / 50 else CalibratedMean()
 
 
 def check_labels(y: Any, rows: Array) -> None:
