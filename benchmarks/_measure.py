@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from experiments.datasets import Dataset, load_letters, load_mnist
 from protosieve import _threads
-from protosieve.datasets import Dataset, load_letters, load_mnist
 from protosieve.errors import ProtosieveError
 from protosieve.means import FixedMean
 

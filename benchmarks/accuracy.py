@@ -22,9 +22,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import train_test_split
 
+from experiments.datasets import Dataset, load_letters, load_mnist
 from protosieve import ProtoSwap
 from protosieve._blas import one_thread
-from protosieve.datasets import Dataset, load_letters, load_mnist
 from protosieve.errors import ProtosieveError, ProtosieveWarning
 from protosieve.kernels import Gaussian, Kernel, MultiScale
 from protosieve.means import FixedMean

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 from browsers import Visit, open_browser
+from experiments.datasets import load_letters, load_mnist
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
-from protosieve.datasets import load_letters, load_mnist
 from protosieve.io._places import Pipe
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
@@ -76,7 +76,7 @@ def paper_data():
 
 
 def pytest_collection_modifyitems(items):
-    """Examples of `protosieve.datasets` download nothing: they run where the data is."""
+    """Examples of `experiments.datasets` download nothing: they run where the data is."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and "datasets" in item.nodeid and not paper_folder():
             item.add_marker(pytest.mark.skip(reason=NO_DATA))

@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from protosieve.datasets import _mnist, load_letters, load_mnist
-from protosieve.datasets._letters import Letters
+from experiments.datasets import _mnist, load_letters, load_mnist
+from experiments.datasets._letters import Letters
 from protosieve.errors import InputError, OutputError, ParameterError
 
 
@@ -26,7 +26,7 @@ def no_network(monkeypatch):
     def refuse(*_, **__):
         raise OSError("Network is unreachable")
 
-    monkeypatch.setattr("protosieve.datasets._letters.urlopen", refuse)
+    monkeypatch.setattr("experiments.datasets._letters.urlopen", refuse)
     monkeypatch.setattr(_mnist, "fetch_openml", refuse)
 
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from experiments.datasets import load_letters
 from oracles import select_in_turn
 from protosieve import InputError, ParameterError, ProtosieveWarning, _state, select
 from protosieve._blas import one_thread
-from protosieve.datasets import load_letters
 from protosieve.distributed import (
     Partition,
     begin,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from protosieve.weights import ExchangeSet, FreeExchangeSet
+from protosieve.exchange import ExchangeSet, FreeExchangeSet
 
 relaxed = settings(deadline=None, max_examples=80)
 seeds = st.integers(0, 2**32 - 1)
@@ -131,7 +131,7 @@ def test_the_program_decides_as_the_rounds_do(seed):
     K, mu, room, noise = problem(seed)
     quick, slow = (ExchangeSet(room, noise=noise) for _ in range(2))
     *_, _ = feed(quick, K, mu, 16)
-    with patch("protosieve.weights._joined._ROUNDS", 0):
+    with patch("protosieve.exchange._joined._ROUNDS", 0):
         *_, _ = feed(slow, K, mu, 16, slow._check)
     if np.linalg.eigvalsh(K.astype(float))[0] > 1e-6:
         assert slow.value == pytest.approx(quick.value, rel=0.05)

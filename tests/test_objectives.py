@@ -28,8 +28,9 @@ from protosieve import (
     load,
 )
 from protosieve.errors import ProtosieveWarning, StateFileError
+from protosieve.exchange import FreeExchangeSet
 from protosieve.objectives import LeastSquares, Logistic, Poisson, SetFunction, SmoothObjective
-from protosieve.weights import FreeExchangeSet, Newton, free_weights
+from protosieve.weights import Newton, free_weights
 
 pytestmark = pytest.mark.usefixtures("one_blas_thread")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from experiments.datasets import load_letters
 from protosieve import ProtoDash, ProtoSwap
 from protosieve._blas import one_thread
-from protosieve.datasets import load_letters
 from protosieve.kernels import Gaussian
 from protosieve.means import FixedMean, ReservoirMean
 

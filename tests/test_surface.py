@@ -22,13 +22,13 @@ SURFACE = {
         "Curvature", "Guarantee", "Ratios", "basic_guarantee", "curvature", "curvature_bounds", "curvature_on",
         "ratio_bounds", "ratio_range", "singleton_guarantee", "submodularity_ratio",
     ],
-    "protosieve.datasets": ["Dataset", "load_letters", "load_mnist"],
+    "protosieve.exchange": ["ExchangeSet", "FreeExchangeSet", "Members"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "MultiScale", "Points",
         "Polynomial", "as_kernel",
     ],
     "protosieve.means": [
-        "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState", "Members",
+        "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState",
         "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "points_for", "sample_for", "stage_of",
         "stage_size",
     ],
@@ -38,8 +38,8 @@ SURFACE = {
     ],
     "protosieve.sampling": ["Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
     "protosieve.weights": [
-        "GRADIENT_TOLERANCE", "EqualWeights", "ExchangeSet", "FreeExchangeSet", "Newton", "NonNegativeQP", "Point",
-        "Projection", "Projections", "definite_cholesky", "free_weights",
+        "GRADIENT_TOLERANCE", "EqualWeights", "Newton", "NonNegativeQP", "Point", "Projection", "Projections",
+        "definite_cholesky", "free_weights", "grown",
     ],
     "protosieve.errors": [
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 import protosieve
-from protosieve.datasets import load_letters, load_mnist
+from experiments.datasets import load_letters, load_mnist
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browsers import Visit, open_browser

@@ -3,8 +3,8 @@
 from functools import cache
 
 from experiments._scale import Data
+from experiments.datasets import Dataset, load_letters, load_mnist
 from experiments.measures._judge import Judge
-from protosieve.datasets import Dataset, load_letters, load_mnist
 
 __all__ = ["dataset", "judge"]
 

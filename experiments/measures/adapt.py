@@ -6,11 +6,11 @@ import numpy as np
 
 from experiments._scale import Data
 from experiments._task import Result, Task
+from experiments.datasets import Dataset
 from experiments.measures._data import dataset
 from experiments.measures._judge import KERNEL, Judge
 from experiments.measures.choose import METHODS
 from protosieve._blas import one_thread
-from protosieve.datasets import Dataset
 from protosieve.errors import ProtosieveWarning
 from protosieve.kernels import Gaussian
 from protosieve.means import FixedMean

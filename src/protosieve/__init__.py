@@ -82,7 +82,6 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = (
     "compat",
-    "datasets",
     "distributed",
     "errors",
     "guarantees",

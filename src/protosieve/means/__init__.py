@@ -3,7 +3,6 @@
 from protosieve.means._base import FOREVER, FixedMean, Mean, MeanState, Sampled, SettledMean
 from protosieve.means._calibrated import Calibrated, CalibratedMean, points_for, sample_for, stage_of, stage_size
 from protosieve.means._exact import ExactMean
-from protosieve.means._members import Members
 from protosieve.means._reservoir import ReservoirMean
 from protosieve.means._sampling import Judge, SamplingError
 
@@ -16,7 +15,6 @@ __all__ = [
     "Judge",
     "Mean",
     "MeanState",
-    "Members",
     "ReservoirMean",
     "Sampled",
     "SamplingError",

@@ -12,8 +12,9 @@ from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError
+from protosieve.exchange import Members
 from protosieve.kernels import Points
-from protosieve.means import Mean, Members, sample_for, stage_of, stage_size
+from protosieve.means import Mean, sample_for, stage_of, stage_size
 from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector

@@ -1,9 +1,8 @@
 """Weights: pure linear algebra on Gram matrices; knows no kernel and no rows."""
 
 from protosieve.weights._equal import EqualWeights
-from protosieve.weights._exchange import ExchangeSet
-from protosieve.weights._free import FreeExchangeSet, free_weights
-from protosieve.weights._matrices import definite_cholesky
+from protosieve.weights._free import free_weights
+from protosieve.weights._matrices import definite_cholesky, grown
 from protosieve.weights._newton import Newton, Point
 from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP, Projection
 from protosieve.weights._projections import Projections
@@ -11,8 +10,6 @@ from protosieve.weights._projections import Projections
 __all__ = [
     "GRADIENT_TOLERANCE",
     "EqualWeights",
-    "ExchangeSet",
-    "FreeExchangeSet",
     "Newton",
     "NonNegativeQP",
     "Point",
@@ -20,4 +17,5 @@ __all__ = [
     "Projections",
     "definite_cholesky",
     "free_weights",
+    "grown",
 ]

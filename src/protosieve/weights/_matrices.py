@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from protosieve._typed import are_finite, require
 from protosieve._typing import Float64
 
-__all__ = ["check_matrices", "definite_cholesky", "grown", "widened"]
+__all__ = ["definite_cholesky", "grown", "widened"]
 
 
 def grown(old: Any, room: int) -> Any:
@@ -41,14 +40,3 @@ def widened(old: Float64, room: int) -> Float64:
     new = np.zeros((len(old), room))
     new[:, : old.shape[1]] = old
     return new
-
-
-def check_matrices(members: Any) -> None:
-    """Raise `ValueError` where the matrices and vectors of an exchange set that was read do not fit together."""
-    slots, gram = members.w.shape, members.gram
-    require(len(slots) == 1 and members.mu.shape == slots, "the weights of members")
-    require(gram.shape == members.inverse.shape == slots * 2, "the matrices of members")
-    known = (gram, members.inverse, members.mu, members.w, members.scale, members.margin)
-    require(are_finite(*known), "what members are like")
-    require(0 < members.noise < 1 and members.margin >= 0 and members.scale >= 0, "the tolerances of a set")
-    require((gram == gram.T).all() and (gram.diagonal() >= 0).all(), "no matrix of similarities")

@@ -1,7 +1,7 @@
 """The data sets of the paper, as the paper uses them: a base set to choose from and a test set to judge by."""
 
-from protosieve.datasets._base import Dataset
-from protosieve.datasets._letters import load_letters
-from protosieve.datasets._mnist import load_mnist
+from experiments.datasets._base import Dataset
+from experiments.datasets._letters import load_letters
+from experiments.datasets._mnist import load_mnist
 
 __all__ = ["Dataset", "load_letters", "load_mnist"]

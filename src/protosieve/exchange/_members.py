@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_rows, require
 from protosieve._typing import Array, Float64
+from protosieve.exchange._free_set import FreeExchangeSet
+from protosieve.exchange._set import ExchangeSet
 from protosieve.kernels import Kernel, Points
 from protosieve.sampling import lengthened
-from protosieve.weights import ExchangeSet, FreeExchangeSet
 
 __all__ = ["Members"]
 

@@ -36,11 +36,11 @@ from scipy.linalg.lapack import dpotri
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.weights._joined import Exchange, Held, Joined
-from protosieve.weights._matrices import check_matrices, definite_cholesky, grown
-from protosieve.weights._nonnegative import GRADIENT_TOLERANCE, NonNegativeQP
-from protosieve.weights._rows import Rows, unasked
-from protosieve.weights._screen import Screen
+from protosieve.exchange._joined import Exchange, Held, Joined
+from protosieve.exchange._matrices import check_matrices, no_matrix, no_vector
+from protosieve.exchange._rows import Rows, unasked
+from protosieve.exchange._screen import Screen
+from protosieve.weights import GRADIENT_TOLERANCE, NonNegativeQP, definite_cholesky, grown
 
 __all__ = ["ExchangeSet"]
 
@@ -53,14 +53,6 @@ _LEAST = 1e-6
 _DRIFT = 1e-11  # of max |mu|: a gradient at the members that calls for a correction
 _CORRECTIONS = 4
 _INVERSE_DRIFT = 1e-4  # of K A 1 from 1, and of the diagonal of K A
-
-
-def _matrix() -> Float64:
-    return np.zeros((0, 0))
-
-
-def _vector() -> Float64:
-    return np.zeros(0)
 
 
 @storable
@@ -83,10 +75,10 @@ class ExchangeSet:
     room: int
     noise: float = float(np.finfo(np.float64).eps)
     margin: float = 0.0
-    gram: Float64 = field(default_factory=_matrix)
-    inverse: Float64 = field(default_factory=_matrix)
-    mu: Float64 = field(default_factory=_vector)
-    w: Float64 = field(default_factory=_vector)  # zero in empty slots
+    gram: Float64 = field(default_factory=no_matrix)
+    inverse: Float64 = field(default_factory=no_matrix)
+    mu: Float64 = field(default_factory=no_vector)
+    w: Float64 = field(default_factory=no_vector)  # zero in empty slots
     size: int = 0
     scale: float = 0.0  # max |mu|
 
@@ -351,7 +343,7 @@ class ExchangeSet:
 
     def _solve(self, members: Indices, start: Float64) -> list[int]:
         """Weights and inverse anew from the Gram matrix; members at zero leave. O(m^3)."""
-        kept, A, w = members, _matrix(), _vector()
+        kept, A, w = members, no_matrix(), no_vector()
         while len(kept):
             qp = NonNegativeQP.from_gram(
                 self.gram[np.ix_(kept, kept)], self.mu[kept], np.maximum(start[kept], 0.0), self.noise

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from protosieve._typing import Float64, Indices
 
 if TYPE_CHECKING:
-    from protosieve.weights._exchange import ExchangeSet
+    from protosieve.exchange._set import ExchangeSet
 
 __all__ = ["Exchange", "Held", "Joined"]
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 
+from experiments.datasets._archive import Archive, Arrays, Folder, Known
+from experiments.datasets._base import Dataset, check_dtype
 from protosieve._typing import Array
-from protosieve.datasets._archive import Archive, Arrays, Folder, Known
-from protosieve.datasets._base import Dataset, check_dtype
 
 __all__ = ["load_mnist"]
 
@@ -72,7 +72,7 @@ def load_mnist(folder: Folder = None, *, dtype: Any = np.float32) -> Dataset:
 
     Examples
     --------
-    >>> from protosieve.datasets import load_mnist
+    >>> from experiments.datasets import load_mnist
     >>> mnist = load_mnist()
     >>> mnist.base.shape, mnist.test.shape, mnist.base_labels[:5].tolist()
     ((10000, 784), (60000, 784), [7, 2, 1, 0, 4])

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from protosieve._typing import Array, Float64, Indices
-from protosieve.weights._joined import Exchange
+from protosieve.exchange._joined import Exchange
 
 if TYPE_CHECKING:
-    from protosieve.weights._exchange import ExchangeSet
+    from protosieve.exchange._set import ExchangeSet
 
 __all__ = ["Rows", "unasked"]
 

@@ -7,8 +7,8 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from protosieve.datasets._archive import Archive, Arrays, Folder, Known, digest
-from protosieve.datasets._base import Dataset, check_dtype
+from experiments.datasets._archive import Archive, Arrays, Folder, Known, digest
+from experiments.datasets._base import Dataset, check_dtype
 
 __all__ = ["load_letters"]
 
@@ -86,7 +86,7 @@ def load_letters(folder: Folder = None, *, dtype: Any = np.float32) -> Dataset:
     Examples
     --------
     >>> from protosieve import ProtoSwap
-    >>> from protosieve.datasets import load_letters
+    >>> from experiments.datasets import load_letters
     >>> from protosieve.kernels import Gaussian
     >>> letters = load_letters()
     >>> letters.base.shape, letters.test.shape, str(letters.base_labels[0])
