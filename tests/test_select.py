@@ -731,7 +731,7 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ({"n_prototypes": "0%"}, "got '0%'"),
         ({"n_prototypes": "150%"}, "got '150%'"),
         ({"n_prototypes": "many%"}, "got 'many%'"),
-        ({"method": "dash"}, "method must be one of basic, .*; the batch methods are in Python: ProtoDash"),
+        ({"method": "dash"}, "method must be one of basic, .*; the batch methods are in Python: MMDCritic, ProtoDash"),
         ({"scale": "log"}, "scale must be one of standard, minmax, none, got 'log'"),
         ({"bad_rows": "fix"}, "bad_rows must be one of error, skip"),
         ({"kernel": "rbf"}, "kernel must be one of cosine, gaussian"),

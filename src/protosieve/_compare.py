@@ -5,7 +5,7 @@ import hashlib
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -21,7 +21,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
 from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
-from protosieve.selectors import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve.selectors import SELECTORS
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector, default_mean, generator
@@ -29,17 +29,8 @@ from protosieve.weights import NonNegativeQP
 
 __all__ = ["Comparison", "compare"]
 
-_SELECTORS: dict[str, Callable[..., Selector]] = {
-    "basic": ProtoBasic,
-    "critic": MMDCritic,
-    "dash": ProtoDash,
-    "sieve": SieveStreaming,
-    "streak": Streak,
-    "stream": ProtoStream,
-    "swap": ProtoSwap,
-}
+_SELECTORS = {cls.method: cls for cls in SELECTORS}
 _RANDOM = "random"
-_SLOW = ("streak",)  # by name only: it takes minutes where the others take seconds
 
 _BLOCK = 512  # the selectors' own default: blocks of the same rows have their mu computed once
 
@@ -213,7 +204,7 @@ def compare(
 def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[str, Selector | None]]:
     """Names and selectors; ``None`` stands for random rows."""
     known = sorted([*_SELECTORS, _RANDOM])
-    quick = [name for name in known if name not in _SLOW]
+    quick = [name for name in known if name == _RANDOM or not _SELECTORS[name].is_slow]
     wanted = quick if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
     if not wanted:
         raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out")

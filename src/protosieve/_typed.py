@@ -3,7 +3,7 @@
 import dataclasses
 import types
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -27,11 +27,15 @@ def fits(value: Any, hint: Any) -> bool:
     """
     if hint is Any:
         return True
+    if isinstance(hint, TypeVar):
+        return hint.__bound__ is None or fits(value, hint.__bound__)
     if hint is None:
         return value is None
     origin, inner = get_origin(hint), get_args(hint)
     if origin is None:
         return _is(value, hint)
+    if isinstance(origin, type) and dataclasses.is_dataclass(origin):
+        return isinstance(value, origin)
     if origin in (Union, types.UnionType):
         return any(fits(value, part) for part in inner)
     if origin is Literal:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -132,7 +132,7 @@ def _looked_at(block: Block, sources: NDArray[np.int64], plan: Plan) -> list[Row
     return [Rows(block.numbers[low], sources[low], block.rows[low], taken(block.tables, low))] if len(low) else []
 
 
-def _chosen(selector: StreamSelector, records: Records) -> Rows:
+def _chosen(selector: StreamSelector[Any, Any], records: Records) -> Rows:
     """What a selector would make its result of."""
     found = selector._chosen()
     numbers, files, table = records.of(found.indices)

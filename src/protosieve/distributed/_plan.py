@@ -56,7 +56,7 @@ class Plan:
         """Rows of the sample the last merge looks at."""
         return looked_at(self.n_prototypes)
 
-    def selector(self, *purpose: int, **options: Any) -> StreamSelector:
+    def selector(self, *purpose: int, **options: Any) -> StreamSelector[Any, Any]:
         """A selector of no rows yet, that judges by the shared mean."""
         seed = seed_for(self.seed, *purpose) % 2**31
         made = METHODS[self.options.method](self.n_prototypes, kernel=self.objective.kernel, random_state=seed)

@@ -94,7 +94,7 @@ def _weighed(run: Run, judge: KernelMean, result: Prototypes) -> _Chosen:
     return _sorted(_judged(run, judge, result, result.weights), counts / len(sample))
 
 
-def _solve(selector: StreamSelector, judge: KernelMean, result: Prototypes, mu: Float64) -> Float64:
+def _solve(selector: StreamSelector[Any, Any], judge: KernelMean, result: Prototypes, mu: Float64) -> Float64:
     return selector._weigh(judge, result.rows, result.weights, mu).weights
 
 

@@ -16,18 +16,15 @@ from protosieve.errors import ParameterError
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
 from protosieve.preprocess._settle import SCALES
 from protosieve.report._view import image_shape_of
-from protosieve.selectors import ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, StreamSelector
+from protosieve.selectors import SELECTORS, StreamSelector
 from protosieve.selectors._rules import whole_number
 
 __all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
 
-METHODS: dict[str, Callable[..., StreamSelector]] = {
-    "basic": ProtoBasic,
-    "sieve": SieveStreaming,
-    "streak": Streak,
-    "stream": ProtoStream,
-    "swap": ProtoSwap,
+METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
+    cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
 }
+_BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
 POLICIES = ("error", "skip")
 
 KERNELS: dict[str, Callable[..., Kernel]] = {
@@ -123,7 +120,7 @@ class Options:
 
     def _choice(self, name: str, known: Iterable[str]) -> None:
         if getattr(self, name) not in known:
-            batch = "; the batch methods are in Python: ProtoDash, MMDCritic" if name == "method" else ""
+            batch = f"; the batch methods are in Python: {_BATCH}" if name == "method" else ""
             raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
 
     def _check_shown(self) -> None:

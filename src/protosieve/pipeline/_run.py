@@ -125,7 +125,7 @@ class Run:
         return self.survey.layout
 
     @property
-    def selector(self) -> StreamSelector:
+    def selector(self) -> StreamSelector[Any, Any]:
         assert self._selector is not None
         return self._selector
 

@@ -12,6 +12,7 @@ from protosieve._typing import Array, Float64
 from protosieve._words import percent
 from protosieve.kernels import Kernel
 from protosieve.report._judge import Judge
+from protosieve.selectors import SELECTORS
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Curve", "curve_sentence", "has_best_weights", "residual_curve"]
@@ -19,7 +20,7 @@ __all__ = ["Curve", "curve_sentence", "has_best_weights", "residual_curve"]
 _STEPS = 500  # members added one by one: O(steps^3 + steps m d)
 _MOST = 10_000  # prototypes: mu = K w is O(m^2 d)
 _POINTS = 200  # shown where there are more than _STEPS
-_EQUAL = ("MMDCritic", "SieveStreaming")
+_EQUAL = {cls.__name__ for cls in SELECTORS if cls.weighs_equally}
 _NEARLY = 1.25  # times as much left is nearly as good
 _NOTHING = 1e-9  # a residual that no reader minds
 _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value where weights are the best

@@ -8,18 +8,11 @@ from protosieve._prototypes import Prototypes
 from protosieve._words import allowed, counted, rounded, unlike_head
 from protosieve.report._material import Material
 from protosieve.report._text import cut
+from protosieve.selectors import SELECTORS
 
 __all__ = ["summary"]
 
-_METHODS = {
-    "MMDCritic": "greedy over all rows at once; all weigh the same",
-    "ProtoBasic": "the rows most similar to the target",
-    "ProtoDash": "over all rows at once, the largest gradient first",
-    "ProtoStream": "a set per threshold, filled by gradient, in one pass",
-    "ProtoSwap": "a member gives way whenever a newcomer is better",
-    "SieveStreaming": "a set per threshold, in one pass; all weigh the same",
-    "Streak": "a set per threshold, filled by marginal value, in one pass",
-}
+_SUMMARIES = {cls.__name__: cls.summary for cls in SELECTORS}
 
 
 def summary(material: Material) -> list[dict[str, str | None]]:
@@ -29,7 +22,7 @@ def summary(material: Material) -> list[dict[str, str | None]]:
         ("Rows", f"{result.n_seen:,}", _sources(result)),
         ("Columns", f"{result.rows.shape[1]:,}", _columns(result)),
         ("Target", *_target(result)),
-        ("Method", result.selector, _METHODS.get(result.selector)),
+        ("Method", result.selector, _SUMMARIES.get(result.selector)),
         ("Prototypes", f"{len(result):,}", f"of {allowed(result):,} allowed"),
         ("Kernel", *_kernel(result)),
         ("Judged by", *_judge(result)),

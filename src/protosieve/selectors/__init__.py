@@ -8,16 +8,24 @@ from protosieve.selectors._protobasic import ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap
+from protosieve.selectors._selector import Selector
 from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 
+# All there are. What each is called, and how, its class says; this line is where others learn of it.
+SELECTORS: tuple[type[Selector], ...] = (
+    MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak,
+)  # fmt: skip
+
 __all__ = [
+    "SELECTORS",
     "BatchSelector",
     "MMDCritic",
     "ProtoBasic",
     "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
+    "Selector",
     "SieveStreaming",
     "Streak",
     "StreamSelector",

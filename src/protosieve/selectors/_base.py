@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Generic, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,16 @@ from protosieve.objectives import Block, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
-from protosieve.selectors._stream import Counts, Saved, Standing, Stream
+from protosieve.selectors._stream import Counts, Judge, Saved, Standing, State, Stream
 
 __all__ = ["Selection", "StreamSelector"]
 
 
-class StreamSelector(Selector):
+class StreamSelector(Selector, Generic[State, Judge]):
     """Base of the streaming selectors: owns the loop, the buffer and everything public.
 
-    An algorithm supplies six steps, each a function of its own ``progress``, a storable dataclass:
+    An algorithm supplies six steps, each a function of its own ``progress``, a storable dataclass (``State``), and of
+    the objective it can work with (``Judge``):
 
     ``_start``
         the progress before the first row;
@@ -54,42 +55,42 @@ class StreamSelector(Selector):
 
     verbose: bool
 
-    _stream: Stream
+    _stream: Stream[State, Judge]
     _result: Prototypes | None
     _early_target: Any
 
     # -- the steps of an algorithm
 
     @abstractmethod
-    def _start(self, block: Block, objective: Any, rng: np.random.Generator) -> Any: ...
+    def _start(self, block: Block, objective: Judge, rng: np.random.Generator) -> State: ...
 
     @abstractmethod
-    def _judge(self, progress: Any, objective: Any, block: Block) -> None: ...
+    def _judge(self, progress: State, objective: Judge, block: Block) -> None: ...
 
     @abstractmethod
-    def _refresh(self, progress: Any, objective: Any) -> None: ...
+    def _refresh(self, progress: State, objective: Judge) -> None: ...
 
     @abstractmethod
-    def _value(self, progress: Any) -> float | None: ...
+    def _value(self, progress: State) -> float | None: ...
 
     @abstractmethod
-    def _choose(self, progress: Any, objective: Any) -> Selection: ...
+    def _choose(self, progress: State, objective: Judge) -> Selection: ...
 
     @abstractmethod
-    def _held(self, progress: Any, objective: Any) -> NDArray[np.int64]: ...
+    def _held(self, progress: State, objective: Judge) -> NDArray[np.int64]: ...
 
-    def _accepted(self, progress: Any) -> int | None:
+    def _accepted(self, progress: State) -> int | None:
         """Rows that joined a set so far; ``None`` where that is not counted."""
         return None
 
-    def _exchanged(self, progress: Any) -> int | None:
+    def _exchanged(self, progress: State) -> int | None:
         """Members that have given way to others so far; ``None`` where none ever do."""
         return None
 
     def _check_streaming(self) -> None:
         """Raise `ParameterError` where parameters make no sense for rows that come once."""
 
-    def _look_again(self, stream: Stream, rows: Array) -> None:
+    def _look_again(self, stream: Stream[State, Judge], rows: Array) -> None:
         """All of stored data has been judged: an algorithm that makes more than one pass goes on here."""
 
     # -- the public surface
@@ -178,7 +179,7 @@ class StreamSelector(Selector):
         waiting = np.arange(stream.n_judged, stream.n_seen)
         if stream.progress is None:
             return waiting
-        return np.union1d(self._held(stream.progress, stream.running), waiting)
+        return np.union1d(self._held(stream.known, stream.running), waiting)
 
     @property
     def standing_(self) -> Standing:
@@ -191,10 +192,10 @@ class StreamSelector(Selector):
         if stream.progress is None:
             return Standing(stream.n_seen, None, None)
         with self._lock, one_thread():  # the bound is computed once: a glance must not give a result other bits
-            value = self._value(stream.progress)
+            value = self._value(stream.known)
             bound = 0.0 if value is None else stream.running.running_bound(self.block_size)
         residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
-        return Standing(stream.n_seen, residual, self._exchanged(stream.progress))
+        return Standing(stream.n_seen, residual, self._exchanged(stream.known))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and state to one ``.npz`` file, to go on from with `protosieve.load`.
@@ -223,7 +224,7 @@ class StreamSelector(Selector):
         """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
-        stream.objective = objective
+        stream.objective = cast(Judge, objective)
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None
 
@@ -232,7 +233,7 @@ class StreamSelector(Selector):
         check_is_fitted(self)
         with self._lock, one_thread():
             stream = self._caught_up()
-            return self._choose(stream.progress, stream.running)
+            return self._choose(stream.known, stream.running)
 
     def _restore(self, saved: Saved) -> None:
         self.n_features_in_ = saved.n_features
@@ -254,7 +255,7 @@ class StreamSelector(Selector):
         with suppress(ProtosieveError):  # what may be wrong with rows is no matter of the state
             self._rehearse(copy.deepcopy(stream))
 
-    def _rehearse(self, stream: Stream) -> None:
+    def _rehearse(self, stream: Stream[State, Judge]) -> None:
         """Go on from a copy for a block, whatever its rows: parts of a state that are right may not fit each other."""
         if stream.objective is None:
             return
@@ -262,8 +263,8 @@ class StreamSelector(Selector):
             warnings.simplefilter("ignore")
             stream.n_pending = 0
             self._advance(stream, stream.pending.copy())
-            require(are_finite(self._value(stream.progress) or 0.0), "the value of a set")
-            held = self._held(stream.progress, stream.running)
+            require(are_finite(self._value(stream.known) or 0.0), "the value of a set")
+            held = self._held(stream.known, stream.running)
             require(((held >= 0) & (held < stream.n_judged)).all(), "the numbers of rows")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -271,7 +272,7 @@ class StreamSelector(Selector):
 
     # -- the loop
 
-    def _go_in(self, X: Any, target: Any) -> tuple[Stream | None, Array]:
+    def _go_in(self, X: Any, target: Any) -> tuple[Stream[State, Judge] | None, Array]:
         """A stream for the first rows; ``None`` while there are none."""
         rows = self._working(as_rows(X, "X"))
         target = getattr(self, "_early_target", None) if target is None else target
@@ -285,7 +286,7 @@ class StreamSelector(Selector):
         self._early_target = None
         return stream, rows
 
-    def _go_on(self, X: Any, target: Any) -> tuple[Stream | None, Array]:
+    def _go_on(self, X: Any, target: Any) -> tuple[Stream[State, Judge] | None, Array]:
         """A copy of the stream, as deep as these rows will change it."""
         stream = self._stream
         if target is not None:
@@ -301,7 +302,7 @@ class StreamSelector(Selector):
             return copy.deepcopy(stream), rows
         return replace(stream, pending=stream.pending.copy()), rows
 
-    def _open(self, rows: Array, target: Array | None) -> Stream:
+    def _open(self, rows: Array, target: Array | None) -> Stream[State, Judge]:
         """An empty stream of rows like these."""
         if self.objective is None:
             self._mean(target).check(target)
@@ -313,15 +314,15 @@ class StreamSelector(Selector):
             target=target,
         )
 
-    def _feed(self, stream: Stream, rows: Array) -> None:
+    def _feed(self, stream: Stream[State, Judge], rows: Array) -> None:
         """Judge every full block; what is left waits."""
         progress, taken = Progress(type(self).__name__, len(rows)), 0
         for part in self._feed_parts(stream, rows):
             taken += len(part)
             if self.verbose and stream.progress is not None:
-                progress.note(taken, self._value(stream.progress))
+                progress.note(taken, self._value(stream.known))
 
-    def _feed_parts(self, stream: Stream, rows: Array) -> Iterator[Array]:
+    def _feed_parts(self, stream: Stream[State, Judge], rows: Array) -> Iterator[Array]:
         """The same, part by part."""
         while len(rows):
             ahead = stream.blocks_ahead(self.block_size) if stream.n_pending == 0 else 0
@@ -340,7 +341,7 @@ class StreamSelector(Selector):
                 self._wait(stream, part)
                 yield part
 
-    def _wait(self, stream: Stream, rows: Array) -> None:
+    def _wait(self, stream: Stream[State, Judge], rows: Array) -> None:
         """Rows that may fill the block that waits, no more."""
         stream.pending[stream.n_pending : stream.n_pending + len(rows)] = rows
         stream.n_pending += len(rows)
@@ -348,7 +349,7 @@ class StreamSelector(Selector):
             stream.n_pending = 0
             self._advance(stream, stream.pending.copy())
 
-    def _advance_ahead(self, stream: Stream, rows: Array) -> Iterator[Array]:
+    def _advance_ahead(self, stream: Stream[State, Judge], rows: Array) -> Iterator[Array]:
         """Full blocks by one mean: while one is judged, other threads compute the ``mu`` of the next."""
         objective, first = stream.running, stream.n_judged
         starts = range(0, len(rows), self.block_size)
@@ -356,49 +357,49 @@ class StreamSelector(Selector):
             self._take(stream, block)
             yield block.rows
 
-    def _advance(self, stream: Stream, rows: Array) -> None:
+    def _advance(self, stream: Stream[State, Judge], rows: Array) -> None:
         """One block, by all that was adopted of those before."""
         if stream.objective is None:
             self._begin(stream, rows)
         objective = stream.running
         if objective.rows_ahead() <= 0 and objective.refresh():
-            self._refresh(stream.progress, objective)
+            self._refresh(stream.known, objective)
         block = objective.block(stream.n_judged, rows)
         if stream.progress is None:
             stream.progress = self._start(block, objective, stream.rng)
         self._take(stream, block)
 
-    def _take(self, stream: Stream, block: Block) -> None:
+    def _take(self, stream: Stream[State, Judge], block: Block) -> None:
         """The target learns of a block, and the algorithm judges it."""
         objective = stream.running
         objective.observe(block)
         mean = stream.own_mean
         if mean is not None:
             stream.norm += mean.share_of_norm(slice(block.first, block.first + len(block)), block.mu)
-        self._judge(stream.progress, objective, block)
+        self._judge(stream.known, objective, block)
         stream.n_judged += len(block)
-        value = self._value(stream.progress)
+        value = self._value(stream.known)
         if value is not None:
             bound = objective.moving_bound(self.block_size) if stream.recorder.is_due else None
             stream.recorder.note(stream.n_judged, value, self._counts(stream), bound or 0.0)
 
-    def _counts(self, stream: Stream) -> Counts:
-        return Counts(self._accepted(stream.progress), self._exchanged(stream.progress))
+    def _counts(self, stream: Stream[State, Judge]) -> Counts:
+        return Counts(self._accepted(stream.known), self._exchanged(stream.known))
 
-    def _judge_pending(self, stream: Stream) -> None:
+    def _judge_pending(self, stream: Stream[State, Judge]) -> None:
         """The rows that wait are a block, full or not."""
         if stream.n_pending:
             rest = stream.pending[: stream.n_pending].copy()
             stream.n_pending = 0
             self._advance(stream, rest)
 
-    def _begin(self, stream: Stream, rows: Array) -> None:
+    def _begin(self, stream: Stream[State, Judge], rows: Array) -> None:
         """The target, the kernel and the mean are settled with the first block."""
-        stream.objective = self._objective(rows, stream.target, stream.rng)
+        stream.objective = cast(Judge, self._objective(rows, stream.target, stream.rng))
         if stream.is_target:
             assert stream.target is not None
-            stream.is_target = stream.objective.fixed_over(stream.target) is not None
-            stream.objective.own()  # the rows are the user's
+            stream.is_target = stream.running.fixed_over(stream.target) is not None
+            stream.running.own()  # the rows are the user's
         stream.target = None  # the mean has what it needs of it
 
     def _known_objective(self) -> Objective:
@@ -410,10 +411,10 @@ class StreamSelector(Selector):
         """The result as of now, weights solved in float64; on a copy."""
         stream = self._caught_up()
         counts = self._counts(stream)  # of the stream: a choice may look at rows again, on this copy
-        chosen = self._choose(stream.progress, stream.running)
+        chosen = self._choose(stream.known, stream.running)
         return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder, counts)
 
-    def _caught_up(self) -> Stream:
+    def _caught_up(self) -> Stream[State, Judge]:
         """A copy of the stream: the waiting rows judged, by the newest mean."""
         stream = copy.deepcopy(self._stream)
         self._judge_pending(stream)
@@ -422,7 +423,7 @@ class StreamSelector(Selector):
         if mean is not None and mean.norm is None:
             mean.norm = stream.norm
         if objective.refresh():
-            self._refresh(stream.progress, objective)
+            self._refresh(stream.known, objective)
         return stream
 
     def _check_unchanged(self) -> None:

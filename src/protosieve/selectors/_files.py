@@ -6,18 +6,9 @@ from typing import Any
 from protosieve import _state
 from protosieve.errors import StateFileError
 from protosieve.selectors._base import StreamSelector
-from protosieve.selectors._protobasic import ProtoBasic
-from protosieve.selectors._protostream import ProtoStream
-from protosieve.selectors._protoswap import ProtoSwap
-from protosieve.selectors._sievestreaming import SieveStreaming
-from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved
 
 __all__ = ["load", "restored"]
-
-_SELECTORS: dict[str, type[StreamSelector]] = {
-    cls.__name__: cls for cls in (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
-}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -36,8 +27,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     True
     """
 
-    def made(saved: Any) -> StreamSelector:
-        if not isinstance(saved, Saved) or saved.selector not in _SELECTORS:
+    def made(saved: Any) -> StreamSelector[Any, Any]:
+        if not isinstance(saved, Saved) or saved.selector not in _selectors():
             found = saved.selector if isinstance(saved, Saved) else type(saved).__name__
             raise StateFileError(
                 f"{path}: holds a {found}, which is no selector of protosieve; load it with what wrote it"
@@ -47,8 +38,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     return _state.read(path, made)
 
 
-def restored(saved: Saved) -> StreamSelector:
+def restored(saved: Saved) -> StreamSelector[Any, Any]:
     """The selector a saved value is of; an error of any kind where it could not go on from there."""
-    selector = _SELECTORS[saved.selector](**saved.parameters)
+    selector = _selectors()[saved.selector](**saved.parameters)
     selector._restore(saved)
     return selector
+
+
+def _selectors() -> dict[str, type[StreamSelector[Any, Any]]]:
+    from protosieve.selectors import SELECTORS  # of which `load` is a part
+
+    return {cls.__name__: cls for cls in SELECTORS if issubclass(cls, StreamSelector)}

@@ -1,6 +1,6 @@
 """MMDCritic: batch greedy selection with equal weights (Kim, Khanna and Koyejo)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,10 @@ class MMDCritic(BatchSelector):
     >>> sorted(set(species[selector.prototype_indices_].tolist()))
     [0, 1, 2]
     """
+
+    method: ClassVar[str] = "critic"
+    summary: ClassVar[str] = "greedy over all rows at once; all weigh the same"
+    weighs_equally: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ class Best:
         assert (np.diff(self.indices) > 0).all()
 
 
-class ProtoBasic(StreamSelector):
+class ProtoBasic(StreamSelector[Best, Objective]):
     """Keep the m rows with the largest gradient at zero, weigh them at the end.
 
     The simplest streaming selector with a guarantee: for an objective with restricted strong concavity ``c_m`` and
@@ -118,6 +118,8 @@ class ProtoBasic(StreamSelector):
     [1, 2]
     """
 
+    method: ClassVar[str] = "basic"
+    summary: ClassVar[str] = "the rows most similar to the target"
     _needs: ClassVar[Need] = Need.VALUES
 
     def __init__(

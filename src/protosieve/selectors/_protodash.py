@@ -89,6 +89,8 @@ class ProtoDash(BatchSelector):
     True
     """
 
+    method: ClassVar[str] = "dash"
+    summary: ClassVar[str] = "over all rows at once, the largest gradient first"
     _rules: ClassVar[dict[str, Rule]] = {
         **BatchSelector._rules,
         "cache_size": Rule(

@@ -1,7 +1,7 @@
 """ProtoStream: a set per threshold, filled by gradient (Algorithm 2 of the paper)."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,6 +100,9 @@ class ProtoStream(ThresholdSelector):
     >>> bool((stream.prototype_indices_ == selector.prototype_indices_).all())
     True
     """
+
+    method: ClassVar[str] = "stream"
+    summary: ClassVar[str] = "a set per threshold, filled by gradient, in one pass"
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Swapping:
             self.members._check()
 
 
-class ProtoSwap(StreamSelector):
+class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     """Keep one set of m rows and exchange a member for another whenever that raises ``l``: the method to start with.
 
     While there is room every row with a positive gradient joins. A full set asks of each newcomer j whether taking it
@@ -130,6 +130,8 @@ class ProtoSwap(StreamSelector):
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
 
+    method: ClassVar[str] = "swap"
+    summary: ClassVar[str] = "a member gives way whenever a newcomer is better"
     _needs: ClassVar[Need] = Need.EXCHANGES
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
@@ -222,13 +224,15 @@ class ProtoSwap(StreamSelector):
             if (self.passes or 1) > 1:
                 progress.mu.append(block.mu)
 
-    def _look_again(self, stream: Stream, rows: Array) -> None:
+    def _look_again(self, stream: Stream[Swapping, KernelMean], rows: Array) -> None:
         if not self._takes_all or self.passes in (None, 1):
             return
         self._judge_pending(stream)
-        mu, stream.progress.mu = np.concatenate(stream.progress.mu), []
+        members = stream.known.members
+        assert members is not None
+        mu, stream.known.mu = np.concatenate(stream.known.mu), []
         for _ in range(1, self.passes):
-            self._offer(stream.progress.members, cast(KernelMean, stream.running), np.arange(len(rows)), rows, mu)
+            self._offer(members, stream.running, np.arange(len(rows)), rows, mu)
 
     def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
         progress.best.renew(objective)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,11 +30,6 @@ from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
 
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
-# who works with objectives that tell no more than this
-_CONTENT_WITH: dict[Need, tuple[str, ...]] = {
-    Need.VALUES: ("ProtoBasic", "Streak"),
-    Need.GRADIENTS: ("ProtoBasic", "ProtoStream", "Streak", "ProtoDash"),
-}
 
 __all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
 
@@ -54,6 +50,11 @@ class Selection:
 # scikit-learn ships no types, so to mypy its classes are Any
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of all selectors: what users pass in, and everything that follows from ``result_``."""
+
+    method: ClassVar[str]  # its name on the command line, in `compare` and in `select`
+    summary: ClassVar[str]  # how it chooses, in half a sentence, for the report
+    weighs_equally: ClassVar[bool] = False  # whether all prototypes weigh the same
+    is_slow: ClassVar[bool] = False  # minutes where others take seconds: `compare` runs it only by name
 
     _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
 
@@ -312,8 +313,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"kernel mean; got {objective!r}"
             )
         if self._needs not in objective.offers:
-            told = Need.GRADIENTS if Need.GRADIENTS in objective.offers else Need.VALUES
-            *others, last = _CONTENT_WITH[told]
+            *others, last = _content_with(objective)
             raise ParameterError(
                 f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
                 f"use {', '.join(others)} or {last}"
@@ -406,6 +406,14 @@ def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = Fa
     n, points, sample = len(target), points_for(n_prototypes), sample_for(n_prototypes, target.shape[1])
     pairs = n**2 / 2 if from_sample and n <= sample else min(n, sample) ** 2
     return ExactMean() if n**2 <= 2 * n * points + pairs + points**3 / 50 else CalibratedMean()
+
+
+def _content_with(objective: Objective) -> list[str]:
+    """The selectors that an objective can tell enough."""
+    from protosieve.selectors import SELECTORS  # which are made of this class
+
+    takers = (cls for cls in SELECTORS if "objective" in signature(cls).parameters)
+    return [cls.__name__ for cls in takers if cls._needs in objective.offers]
 
 
 def check_labels(y: Any, rows: Array) -> None:

@@ -116,6 +116,9 @@ class SieveStreaming(ThresholdSelector):
     True
     """
 
+    method: ClassVar[str] = "sieve"
+    summary: ClassVar[str] = "a set per threshold, in one pass; all weigh the same"
+    weighs_equally: ClassVar[bool] = True
     _keeps_more: ClassVar[str] = (
         "With weights of 1/m a row must be like much of the target: a wider kernel or a larger n_prototypes keeps more"
     )

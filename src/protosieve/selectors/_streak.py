@@ -176,6 +176,9 @@ class Streak(ThresholdSelector):
     [0, 1, 2]
     """
 
+    method: ClassVar[str] = "streak"
+    summary: ClassVar[str] = "a set per threshold, filled by marginal value, in one pass"
+    is_slow: ClassVar[bool] = True
     _needs: ClassVar[Need] = Need.VALUES
 
     def __init__(

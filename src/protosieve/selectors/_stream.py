@@ -1,7 +1,7 @@
 """The state of a stream: what a selector knows between two chunks, one value that can be copied and saved."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from protosieve._typing import Array
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
 
-__all__ = ["Counts", "Recorder", "Saved", "Standing", "Stream"]
+__all__ = ["Counts", "Judge", "Recorder", "Saved", "Standing", "State", "Stream"]
+
+State = TypeVar("State")  # what an algorithm remembers
+Judge = TypeVar("Judge", bound=Objective)  # what it judges rows by
 
 _POINTS = 256
 
@@ -105,7 +108,7 @@ class Standing:
 
 @storable
 @dataclass
-class Stream:
+class Stream(Generic[State, Judge]):
     """Rows wait in ``pending`` until they fill a block; blocks are all of one size, however the user cuts the stream.
 
     ``objective`` and ``progress`` (what the algorithm itself has to remember) begin with the first block.
@@ -119,8 +122,8 @@ class Stream:
     n_pending: int = 0
     n_judged: int = 0
     norm: float = 0.0
-    objective: Objective | None = None
-    progress: Any = None
+    objective: Judge | None = None
+    progress: State | None = None
     recorder: Recorder = field(default_factory=Recorder)
 
     def _check_form(self) -> None:
@@ -149,9 +152,15 @@ class Stream:
         return self.n_judged + self.n_pending
 
     @property
-    def running(self) -> Objective:
+    def running(self) -> Judge:
         assert self.objective is not None
         return self.objective
+
+    @property
+    def known(self) -> State:
+        """What the algorithm remembers, once it has judged a block."""
+        assert self.progress is not None
+        return self.progress
 
 
 @storable
@@ -163,4 +172,4 @@ class Saved:
     parameters: dict[str, Any]
     n_features: int
     feature_names: list[str] | None
-    stream: Stream
+    stream: Stream[Any, Any]

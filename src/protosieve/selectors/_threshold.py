@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Float64
-from protosieve.objectives import Block, FittedObjective, KernelMean, Objective
+from protosieve.objectives import Block, Fit, FittedObjective, KernelMean, Objective
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
-from protosieve.selectors._sieves import Sieve, Sieves
+from protosieve.selectors._sieves import Sieve, Sieves, Weights
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["ThresholdSelector"]
 
 
-class ThresholdSelector(StreamSelector):
+class ThresholdSelector(StreamSelector[Sieves, Objective]):
     """Base of the selectors that keep a set per threshold. An algorithm says which single rows are good, how wide the
     window of thresholds is, and by which criterion a set takes a row.
     """
@@ -136,6 +136,7 @@ class ThresholdSelector(StreamSelector):
         pool, weights = progress.pool, self._weights(progress, objective)
         if isinstance(objective, FittedObjective):
             return Sieve(0, [slot], objective.grow(objective.empty(), pool.rows[:0], pool.rows[slot]).sealed())
+        assert not isinstance(weights, Fit)
         weights.append(np.zeros(0), pool.diagonal[slot], pool.mu[slot])
         return Sieve(0, [slot], weights)
 
@@ -146,13 +147,14 @@ class ThresholdSelector(StreamSelector):
                 progress.close(sieve)
         progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
-    def _weights(self, progress: Sieves, objective: Objective) -> Any:
+    def _weights(self, progress: Sieves, objective: Objective) -> Weights:
         """The weights of a set that has yet no members; by default the best there are."""
         if isinstance(objective, FittedObjective):
             return objective.empty()
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
 
-    def _refresh(self, progress: Sieves, objective: KernelMean) -> None:
+    def _refresh(self, progress: Sieves, objective: Objective) -> None:
+        assert isinstance(objective, KernelMean)  # an objective that is fitted never changes
         pool = progress.pool
         pool.mu[: pool.size] = objective.at_zero(pool.rows[: pool.size])
         for sieve in progress.all():
