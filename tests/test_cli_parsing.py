@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 import protosieve
 from protosieve.cli import _app, _options
 from protosieve.cli._compare import _NOT_OF_SURVEY
+from protosieve.cli._flags import command_of, in_flags
 from protosieve.cli._flags import flags as known_flags
-from protosieve.cli._flags import in_flags
+from protosieve.cli._select import _DECIDING
 from protosieve.cli._values import arguments
 from protosieve.errors import arg
 from protosieve.pipeline import _options as engine
@@ -122,6 +124,15 @@ def test_the_engine_speaks_of_options_the_command_line_has():
 def test_every_flag_of_a_message_is_an_option_of_a_command():
     shown = "".join(run(command, "--help", COLUMNS="300").stdout for command in ("select", "compare", "report"))
     assert set(known_flags().values()) <= set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", shown))
+
+
+def test_the_command_that_is_told_has_what_decides_the_choice(monkeypatch):
+    monkeypatch.setattr(_app, "_later", lambda module, given: given)
+    words = ["-m", "1%", "--target", "a b.csv", "--exact-weights", "--seed", "none", "--id", "name,kind", "--id"]
+    words += ['"a,b"', "--kernel", "gaussian", "--width", "2.5", "--partition-rows", "500", "--map", '"x, in m",y']
+    more = ["-o", "out.csv", "--quiet", "--workers", "2", "--work", "w", "--report", "page.html", "--method", "swap"]
+    given = _app.app(["select", "x.csv", "-", *words, *more], standalone_mode=False)
+    assert shlex.split(command_of(given, _DECIDING)) == ["protosieve", "select", "x.csv", "-", *words]
 
 
 def test_help_needs_nothing_numeric():

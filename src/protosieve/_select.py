@@ -287,19 +287,21 @@ def check_no_stream(checkpoint: Path | None, resume: bool, watch: bool | str) ->
     if checkpoint is not None or resume:
         raise ParameterError(
             f"{arg('checkpoint')} and {arg('resume')} are for one stream of rows; a run over partitions is kept in a "
-            f"folder: give {arg('work')}, and the same run goes on"
+            f"folder: give {arg('work', 'DIR')}, and the same run goes on"
         )
     if watch:
         raise ParameterError(
             f"{arg('watch')} shows one stream of rows as it is read, and a run over partitions has a result only at "
-            f"its end: give {arg('report')}, which shows that"
+            f"its end: give {arg('report', 'FILE.html')}, which shows that"
         )
 
 
 def _checkpoint(options: Options, path: Any, every: int, resume: bool) -> Checkpoint | None:
     if path is None:
         if resume:
-            raise ParameterError(f"{arg('resume')} needs a checkpoint to go on from: give {arg('checkpoint')} too")
+            raise ParameterError(
+                f"{arg('resume')} needs a checkpoint to go on from: give {arg('checkpoint', 'FILE')} too"
+            )
         return None
     if options.from_stdin:
         raise ParameterError(

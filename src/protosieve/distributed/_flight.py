@@ -156,7 +156,7 @@ class Flight:
             if alone >= _PATIENCE:
                 raise ProtosieveError(
                     f"all workers are gone, and none has come back for {_PATIENCE:g} seconds. A run with "
-                    f"{arg('work')} can go on"
+                    f"{arg('work', 'DIR')} can go on"
                 )
 
     def _note(self, one: _Flying) -> None:
@@ -178,7 +178,7 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
         loss = loss_of(error)
         if loss is None:
             raise
-        raise ProtosieveError(f"{one.task} {loss}. A run with {arg('work')} can go on") from error
+        raise ProtosieveError(f"{one.task} {loss}. A run with {arg('work', 'DIR')} can go on") from error
     if isinstance(found, Refusal):
         raise found.error
     return one.task, found

@@ -109,7 +109,7 @@ def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
         known = ", ".join(ending for ending, name in ENDINGS.items() if wanted in (None, name))
         raise InputError(
             f"{folder}: no file in it has a known ending ({known}); "
-            f"name files of other endings one by one, with {arg('format')}"
+            f"name files of other endings one by one, and give {arg('format')}"
         )
     return found
 

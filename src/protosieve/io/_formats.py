@@ -71,7 +71,7 @@ def source_of(place: Place, name: str | None) -> Source:
     if found is None:
         raise InputError(
             f"{place.name}: its ending says no known format; known are {', '.join(ENDINGS)}; "
-            f"or name the format with {arg('format')} ({', '.join(FORMATS)})"
+            f"or give {arg('format')} ({', '.join(FORMATS)})"
         )
     if pipe and FORMATS[found].seeks:
         raise InputError(

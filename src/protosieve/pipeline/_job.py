@@ -124,7 +124,7 @@ class Job:
         place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
         left = self.onlookers.leave(place) if whole and self.onlookers is not None else None
         if self.store is None:
-            hint = "" if run.options.from_stdin else f". With {arg('checkpoint')} a run can go on later"
+            hint = "" if run.options.from_stdin else f". With {arg('checkpoint', 'FILE')} a run can go on later"
             return f"{place}; {left or 'nothing was written'}{hint}"
         stored = f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
         return f"{stored}; {left}" if left else stored
