@@ -207,7 +207,7 @@ def test_select_takes_an_executor_and_says_how_to_repeat_it(folder):
     with ThreadPoolExecutor(2) as pool:
         found = select(folder, 20, id="name", executor=pool, partition_rows=500)
     assert same(found, expected)
-    assert found.provenance["command"].endswith("--id name --partition-rows 500")
+    assert found.provenance["command"].endswith("id=['name'], partition_rows=500)")
     assert same(select(folder, 20, id="name", partition_rows=500), found)
     assert not same(select(folder, 20, id="name"), found)
 

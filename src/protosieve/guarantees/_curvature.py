@@ -59,7 +59,9 @@ class Curvature:
         Curvature(size=2, c=0.01, C=0.26, exact=False)
         """
         if not 0 <= lower <= upper:
-            raise ParameterError(f"between: {arg('lower', lower)} must be from 0 to {arg('upper', upper)}")
+            raise ParameterError(
+                f"between: {arg('lower', lower)} and {arg('upper', upper)} must have 0 <= lower <= upper"
+            )
         if not ridge >= 0:
             raise ParameterError(f"between: {arg('ridge')} must be at least 0, got {ridge!r}")
         return replace(self, c=lower * self.c + ridge, C=upper * self.C + ridge, exact=self.exact and lower == upper)
