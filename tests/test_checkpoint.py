@@ -70,7 +70,9 @@ def test_stopped_after_any_block_and_resumed_it_is_the_same_byte_for_byte(folder
     assert len(ticks) == 12
     store = tmp_path / "run.ckpt"
     for n in range(1, len(ticks), 2):
-        with pytest.raises(Stopped, match=r"stopped at row [\d,]+ of pass \d of 3; stored in .*run\.ckpt: .*--resume"):
+        with pytest.raises(
+            Stopped, match=r"stopped at row [\d,]+ of pass \d of 3; stored in .*run\.ckpt: .*resume=True"
+        ):
             run(folder, tmp_path / "out.parquet", checkpoint=store, progress=stop_after(n))
         assert not (tmp_path / "out.parquet").exists()
         run(folder, tmp_path / "out.parquet", checkpoint=store, resume=True)
@@ -93,7 +95,7 @@ def test_stopped_again_and_again(folder, tmp_path):
 
 
 def test_stopped_without_a_checkpoint_it_says_what_would_have_helped(folder, tmp_path):
-    with pytest.raises(Stopped, match=r"nothing was written\. With --checkpoint FILE a run can go on later"):
+    with pytest.raises(Stopped, match=r"nothing was written\. With checkpoint='FILE' a run can go on later"):
         run(folder, None, progress=stop_after(3))
 
 
@@ -175,7 +177,7 @@ def refuses(words, rows, store, m=10, **options):
 def test_a_run_goes_on_with_the_same_options_only(stored):
     rows, store = stored
     refuses("is of another run: -m was 10 and is 11 now. Give what was given then, or delete", rows, store, m=11)
-    refuses("--seed was 0 and is 1 now", rows, store, random_state=1)
+    refuses("random_state was 0 and is 1 now", rows, store, random_state=1)
     refuses(r"kernel was MultiScale\(width='median', .* and is MultiScale\(width=2.0, .* now", rows, store, width=2.0)
     refuses(r"kernel was MultiScale\(.* and is Gaussian\(width='median'\) now", rows, store, kernel="gaussian")
 
@@ -198,7 +200,10 @@ def test_a_run_goes_on_with_the_same_files_only(stored):
 def test_a_stored_run_is_never_overwritten_by_a_new_one(stored):
     rows, store = stored
     refuses(
-        r"there is a run at row [\d,]+ of pass \d in it; go on with --resume, or delete it", rows, store, resume=False
+        r"there is a run at row [\d,]+ of pass \d in it; go on with resume=True, or delete it",
+        rows,
+        store,
+        resume=False,
     )
 
 

@@ -142,7 +142,7 @@ def test_labels_that_cannot_be_used(labels, message):
         ({"selector": "swap"}, "selector must be a selector, such as ProtoStream"),
         (
             {"selector": ProtoSwap(kernel=Linear())},
-            r"the selector's kernel is Linear\(\), which has no width",
+            r"selector has the kernel Linear\(\), which has no width",
         ),
     ],
 )

@@ -44,6 +44,7 @@ def folder(tmp_path_factory):
     (folder / "bad.csv").write_text("x,y\n1,2\n3,nan\n5,6\n7,9\n")
     (folder / "empty.jsonl").write_text("")
     (folder / "notes.txt").write_text("no data")
+    pq.write_table(pa.table({"my vec": [[1.0, 2.0]] * 9}), folder / "lists.parquet")
     return folder
 
 
@@ -105,7 +106,9 @@ def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
     options = [*COLUMNS, "--kernel", "gaussian", "--methods", "stream,random"]  # too wide to find 100 rows
     shown = run("compare", "flowers.csv", "-m", 100, *options, cwd=folder)
     (note,) = shown.stderr.splitlines()
-    assert re.match(r"note: ProtoStream kept \d+ of -m 100: to Gaussian\(width=[\d.]{3,5}\) no other", note)
+    assert re.match(
+        r"note: ProtoStream kept \d+ of -m 100: to Gaussian\(width=[\d.]{3,5}\) none of the other 2\d\d rows", note
+    )
     assert re.search(r"\nmethod +kept +residual +seconds", shown.stdout)
     assert re.search(r"\nrandom +100 ", shown.stdout)
 
@@ -145,9 +148,24 @@ def test_a_closed_pipe_is_no_error(folder):
 
 PROBLEMS = [
     (["nope.csv", "-m", "5"], r"nope\.csv: no such file"),
-    (["bad.csv", "-m", "2"], r"bad\.csv, row 1: column 'y' is NaN; .*--bad-rows skip"),
+    (["bad.csv", "-m", "2"], r"bad\.csv, row 1: column 'y' is NaN; .*--bad-rows skip$"),
     (["empty.jsonl", "-m", "2"], r"empty\.jsonl: no columns and no rows; give some rows"),
     (["notes.txt", "-m", "2"], r"notes\.txt: .*--format"),
+    (
+        ["lists.parquet", "-m", "2"],
+        r"column 'my vec' .* --embedding 'my vec', or leave them out with --exclude 'my vec'$",
+    ),
+    (
+        ["flowers.csv", "-m", "2", "--resume", "--work", "w"],
+        r"--checkpoint and --resume are for .* give --work DIR, and",
+    ),
+    (["flowers.csv", "-m", "2", "--watch", "--work", "w"], r"--watch shows one stream .* give --report FILE\.html"),
+    (["flowers.csv", "-m", "2", "--watch-at", "8000"], r"--watch-at 8000 is no host and port, such as"),
+    (["flowers.csv", "-m", "2", "--map", "name,nope"], r"--map: column 'name' holds string; a place on the map is two"),
+    (
+        ["flowers.csv", "-m", "2", "--kernel", "cosine", "--width", "2"],
+        r"--width 2\.0 was given, and the cosine kernel",
+    ),
     (["flowers.csv", "-m", "5", "--features", "nope"], r"--features: there is no column 'nope'"),
     (["flowers.csv", "-m", "0"], r"-m must be a whole number of at least 1, or a share .*; got 0$"),
     (["flowers.csv", "-m", "5", "--sample", "many"], r"--sample must be a whole number of at least 10, got 'many'$"),
@@ -156,7 +174,7 @@ PROBLEMS = [
     (["flowers.csv", "-m", "5", "-o", "x.xls"], r"x\.xls: its ending names no format"),
     (["flowers.csv", "-m", "5", "-o", "no/x.csv"], r"no/x\.csv: .*folder"),
     (["flowers.csv", "-m", "5", "-o", "-", "--json"], r"--json and --output - both want standard output;"),
-    (["flowers.csv", "-m", "5", "--resume"], r"--resume needs the checkpoint to go on from: give --checkpoint FILE"),
+    (["flowers.csv", "-m", "5", "--resume"], r"--resume needs a checkpoint to go on from: give --checkpoint FILE too$"),
     (["flowers.csv", "-m", "5", "--checkpoint", "bad.csv"], r"bad\.csv: "),
     (["flowers.csv"], r"missing option '-m'; protosieve select --help lists what there is"),
     (["flowers.csv", "-m", "5", "--nope"], r"no such option: --nope.*; protosieve select --help lists"),
@@ -214,7 +232,7 @@ def broken(monkeypatch, capsys):
         def fail(*_, **__):
             raise error
 
-        monkeypatch.setattr("protosieve.cli._select.select", fail)
+        monkeypatch.setattr("protosieve.cli._select.run", fail)
         return main(["select", "x.csv", "-m", "5"]), capsys.readouterr().err
 
     return end

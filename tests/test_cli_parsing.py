@@ -1,6 +1,8 @@
 """What the command line says of itself, and what becomes of its words before anything runs."""
 
 import inspect
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +12,11 @@ import pytest
 import protosieve
 from protosieve.cli import _app, _options
 from protosieve.cli._compare import _NOT_OF_SURVEY
-from protosieve.cli._defaults import DEFAULTS
+from protosieve.cli._flags import command_of, in_flags
+from protosieve.cli._flags import flags as known_flags
+from protosieve.cli._select import _DECIDING
 from protosieve.cli._values import arguments
-from protosieve.cli._words import in_flags
+from protosieve.errors import arg
 from protosieve.pipeline import _options as engine
 from terminals import run
 
@@ -63,7 +67,6 @@ def test_the_defaults_are_those_of_the_function():
     functions = {
         name: p.default for name, p in parameters(protosieve.select).items() if p.default is not inspect.Parameter.empty
     }
-    assert functions == DEFAULTS
     for name in set(parameters(_app.select)) - OWN - {"inputs", "n_prototypes"}:
         assert str(parameters(_app.select)[name].default) == str(functions[name])
 
@@ -112,10 +115,24 @@ def test_a_word_becomes_a_value(monkeypatch, words, name, value):
 
 def test_the_engine_speaks_of_options_the_command_line_has():
     for name in set(parameters(_app.select)) | {"methods"}:
-        if name not in OWN | {"inputs", "watch"}:
+        if name != "inputs":
             command = _app.compare if name == "methods" else _app.select
-            assert in_flags(f"{name} must be something") == f"{flags(name, command)[0]} must be something"
-    assert in_flags("watch must be something") == f"{flags('watch_at')[0]} must be something"
+            assert in_flags(f"select: {arg(name)} must be something") == f"{flags(name, command)[0]} must be something"
+    assert in_flags(f"{arg('watch', 'here')} is no port") == f"{flags('watch_at')[0]} here is no port"
+
+
+def test_every_flag_of_a_message_is_an_option_of_a_command():
+    shown = "".join(run(command, "--help", COLUMNS="300").stdout for command in ("select", "compare", "report"))
+    assert set(known_flags().values()) <= set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", shown))
+
+
+def test_the_command_that_is_told_has_what_decides_the_choice(monkeypatch):
+    monkeypatch.setattr(_app, "_later", lambda module, given: given)
+    words = ["-m", "1%", "--target", "a b.csv", "--exact-weights", "--seed", "none", "--id", "name,kind", "--id"]
+    words += ['"a,b"', "--kernel", "gaussian", "--width", "2.5", "--partition-rows", "500", "--map", '"x, in m",y']
+    more = ["-o", "out.csv", "--quiet", "--workers", "2", "--work", "w", "--report", "page.html", "--method", "swap"]
+    given = _app.app(["select", "x.csv", "-", *words, *more], standalone_mode=False)
+    assert shlex.split(command_of(given, _DECIDING)) == ["protosieve", "select", "x.csv", "-", *words]
 
 
 def test_help_needs_nothing_numeric():

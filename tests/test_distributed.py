@@ -387,7 +387,7 @@ def test_embeddings_of_open_length_are_those_of_the_first_row(tmp_path):
     rows[0] = None
     rows[30] = [1.0, 2.0]  # the first of the second partition
     pq.write_table(pa.table({"v": rows, "i": range(60)}), tmp_path / "v.parquet", row_group_size=30)
-    with pytest.raises(InputError, match=r"v\.parquet, row 0: column 'v' is null; mend the row"):
+    with pytest.raises(InputError, match=r"v\.parquet, row 0: column 'v' is null; fix the row"):
         select_in_turn(begin(options(tmp_path, 5, embedding="v", partition_rows=30)))
     found = select_in_turn(begin(options(tmp_path, 5, embedding="v", bad_rows="skip", partition_rows=30)))
     told = found.provenance["rows_left_out"]

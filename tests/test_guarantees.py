@@ -416,7 +416,7 @@ def test_what_is_no_problem_is_refused():
         curvature_bounds(np.array([[1.0, 0.5], [0.0, 1.0]]), 1)
     with pytest.raises(InputError, match=r"eigenvalue -1, so .* is not concave"):
         curvature_on(np.array([[1.0, 2.0], [2.0, 1.0]]), (0, 1))
-    with pytest.raises(ParameterError, match="0 <= lower <= upper"):
+    with pytest.raises(ParameterError, match="between: lower=2 and upper=1 must have 0 <= lower <= upper"):
         Curvature(1, 1.0, 1.0).between(2, 1)
     with pytest.raises(ParameterError, match="ridge must be at least 0"):
         Curvature(1, 1.0, 1.0).between(1, 1, ridge=-1)

@@ -71,7 +71,7 @@ def test_the_same_rows_are_bad_whichever_columns_are_read(written):
 
 
 def row_error(number, problem):
-    return rf"rows\.\w+, row {number}: {problem}[^;]*; mend the row, or leave such rows out with --bad-rows skip$"
+    return rf"rows\.\w+, row {number}: {problem}[^;]*; fix the row, or skip such rows with bad_rows='skip'$"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_rows_of_json_lines_agree_with_the_standard_library(rows, small, tmp_pat
             b"a;b;c\n1;2;3\n",
             r"the header is one cell, 'a;b;c': cells seem to be separated by ';', not by a comma; save it",
         ),
-        (b"a\tb\n1\t2\n", r"cells seem to be separated by a tab, not by a comma; read it with --format tsv$"),
+        (b"a\tb\n1\t2\n", r"cells seem to be separated by a tab, not by a comma; read it with format='tsv'$"),
     ],
 )
 def test_headers_that_cannot_be_used_say_so(data, match, written):
@@ -180,7 +180,7 @@ def test_headers_that_cannot_be_used_say_so(data, match, written):
 
 
 def test_commas_in_a_file_of_tabs_are_noticed(written):
-    with pytest.raises(InputError, match=r"separated by a comma, not by a tab; read it with --format csv$"):
+    with pytest.raises(InputError, match=r"separated by a comma, not by a tab; read it with format='csv'$"):
         read(written("rows.tsv", b"a,b\n1,2\n"))
 
 

@@ -66,7 +66,7 @@ def test_the_size_is_known(folder):
         ("zzzzzzz", r"^zzzzzzz: no such file; check the path$"),
         ("nowhere/b.csv", r"^nowhere/b\.csv: there is no folder 'nowhere'; check the path$"),
         ("*.parquet", r"^\*\.parquet: no file matches this pattern; check it, and quote it"),
-        ("e.txt", r"^e\.txt: its ending says no known format; known are \.parquet, .*or name the format with --format"),
+        ("e.txt", r"^e\.txt: its ending says no known format; known are \.parquet, .*or give format \(parquet, arrow"),
         (
             ["b.csv", "./b.csv"],
             r"^\./b\.csv: is given twice \(also as b\.csv\), so its rows would count twice; give it",

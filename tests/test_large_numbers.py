@@ -15,7 +15,7 @@ from protosieve.preprocess import Encoding, Layout, Survey
 
 NOTE = (
     "id: some whole numbers are beyond 2^53 and rounded to 16 digits; if they name rows, leave the column out with "
-    "--exclude id, or keep it beside the result with --id id"
+    "exclude='id', or keep it beside the result with id='id'"
 )
 N = 60
 X = np.random.default_rng(0).normal(size=N).round(3).tolist()

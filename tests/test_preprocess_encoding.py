@@ -330,7 +330,7 @@ def test_a_dropped_column_of_an_array_does_not_hide_a_column_of_its_name():
 def test_nan_is_null_in_a_frame_and_a_fault_elsewhere():
     encoding, _ = encoding_of(pa.table({"a": [1.0, 2.0, 3.0]}))
     assert encoding.encode(pd.DataFrame({"a": [np.nan]})).tolist() == [[0]]
-    with pytest.raises(InputError, match=r"^row 1: column 'a' is NaN; mend the row or leave it out$"):
+    with pytest.raises(InputError, match=r"^row 1: column 'a' is NaN; fix the row, or leave it out$"):
         encoding.encode({"a": np.array([1, np.nan])})
 
 
@@ -436,7 +436,7 @@ def test_a_range_that_cannot_be_held_is_an_error(values, scale):
     with pytest.raises(
         InputError,
         match=rf"^column 'my x' goes from .* to .*, too extreme a range for scale='{scale}' in single precision; bring "
-        r"it to a usual one, or leave it out with --exclude 'my x'$",
+        r"it to a usual one, or leave it out with exclude='my x'$",
     ):
         survey.settle(scale)
 
@@ -447,7 +447,7 @@ def test_a_new_value_that_overflows_is_an_error_that_names_it(scale):
     with pytest.raises(
         InputError,
         match=rf"^row 1 of these: column 'y' holds -1e\+300, which single precision cannot hold with scale='{scale}'; "
-        "mend the value or leave the row out$",
+        "fix the value, or leave the row out$",
     ):
         encoding.encode({"c": ["a", "a"], "x": [1e10, 0], "y": [1, -1e300]})
 
@@ -486,7 +486,7 @@ def test_max_categories_is_a_positive_number(most):
         ({"a": [1], "b": [1, 2]}, r"give a pyarrow Table, a DataFrame, or a dict of columns of one length$"),
         (pd.DataFrame({"a": [1, "x"], "b": [1, 2]}), "^a DataFrame cannot be read as a table"),
         ({"a": [1]}, r"^the table has no column 'b' \(it has a\)"),
-        ({"a": [1, 2], "b": ["1", "x"]}, "^row 1: column 'b' holds 'x', not a number; mend the row or leave it out$"),
+        ({"a": [1, 2], "b": ["1", "x"]}, "^row 1: column 'b' holds 'x', not a number; fix the row, or leave it out$"),
     ],
 )
 def test_what_cannot_be_encoded_is_one_line_that_says_why(rows, message):

@@ -55,8 +55,8 @@ def test_lists_of_numbers_are_used_or_excluded_but_not_overlooked():
     schema = pa.schema([("my vec", pa.list_(pa.float64())), ("a", pa.int8())])
     with pytest.raises(
         InputError,
-        match=r"^column 'my vec' holds lists of numbers: choose by them with --embedding 'my vec', or leave them out "
-        r"with --exclude 'my vec'$",
+        match=r"^column 'my vec' holds lists of numbers: choose by them with embedding='my vec', or leave them out "
+        r"with exclude='my vec'$",
     ):
         Layout.of(schema)
     assert Layout.of(schema, exclude="my vec").columns == ["a"]
@@ -172,7 +172,8 @@ def test_no_usable_column_is_one_error_with_every_reason():
     with pytest.raises(
         InputError,
         match=r"^no column can be used as a feature: 'tags' \(a list of string, not of numbers\), "
-        r"'photo' \(binary, neither numbers nor text\), 'key' \(named with --id\); give numbers, dates or text, or",
+        r"'photo' \(binary, neither numbers nor text\), 'key' \(named with id\); give numbers, dates or text, or "
+        r"name a column of lists with embedding$",
     ):
         Layout.of(schema, id="key")
 

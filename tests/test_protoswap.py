@@ -157,7 +157,7 @@ def test_a_large_margin_makes_a_steadier_worse_set(X):
 
 def test_more_passes_need_stored_data(X):
     with pytest.raises(
-        ParameterError, match=r'passes=2 over all rows needs stored data.* use fit, candidates="auto" or'
+        ParameterError, match=r"passes=2 over all rows needs stored data.* use fit, candidates='auto' or passes=1"
     ):
         ProtoSwap(passes=2, candidates="all").partial_fit(X)
     assert len(ProtoSwap(5, passes=3).partial_fit(X).result_) == 5

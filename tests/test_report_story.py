@@ -43,7 +43,7 @@ def test_a_run_over_files_tells_everything(clerk):
     assert found["quality"]["curve"]["count"] == [1, 2, 3, 4, 5, 6]
     random = clerk.provenance["residual_of_random_rows"]
     assert found["quality"]["curve"]["random"] == pytest.approx(random, rel=1e-4)
-    assert found["again"]["command"].startswith("protosieve select ")
+    assert found["again"]["command"].startswith("protosieve.select([")
     assert found["again"]["files"][0]["name"].endswith("rows.parquet")
     assert {item["name"] for item in found["coverage"]["features"]["items"]} == {"age", "colour", "joined"}
 

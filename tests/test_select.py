@@ -5,9 +5,9 @@ import gzip
 import io
 import json
 import os
-import shlex
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import protosieve
-from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtoSwap, StateFileError, select
+from protosieve import (
+    InputError,
+    OutputError,
+    ParameterError,
+    ProtosieveError,
+    ProtoSwap,
+    StateFileError,
+    kernels,
+    select,
+)
 from protosieve._words import unlike_head
-from protosieve.cli._values import arguments
 from protosieve.io._places import LocalFile
 from protosieve.kernels import Gaussian, MultiScale
 from protosieve.pipeline import survey
@@ -246,30 +254,36 @@ def test_a_label_is_one_column_and_may_be_an_id_too(tmp_path):
     assert select(path, 5, id=["kind", "kind"], label="kind").table.column_names[4:6] == ["kind", "name"]
 
 
-def test_the_command_says_all_that_the_command_line_can(tmp_path):
+def told_again(found):
+    """What the call that is told in the provenance asks for."""
+    given = eval(found.provenance["command"], {"protosieve": SimpleNamespace(select=asked), **vars(kernels)})
+    return {name: value for name, value in given.items() if name not in ("inputs", "n_prototypes")}
+
+
+def asked(inputs, n_prototypes, **given):
+    return {"inputs": inputs, "n_prototypes": n_prototypes, **given}
+
+
+def test_the_call_in_the_provenance_says_all_that_was_asked_for(tmp_path):
     table = frame(numbers(100)).rename(columns={"c0": 'a,"b'})
     path = write(table, tmp_path / "t.csv")
-    found = select(path, 5, id=["name", 'a,"b'], random_state=None, kernel=Gaussian(0.123456789))
-    words = shlex.split(found.provenance["command"])
-    assert words[words.index("--seed") + 1] == "none"
-    assert words[words.index("--kernel") + 1 :][:3] == ["gaussian", "--width", "0.123456789"]
-    given = [words[i + 1] for i, word in enumerate(words) if word == "--id"]
-    assert arguments({"id": given})["id"] == ["name", 'a,"b']
+    given = {"id": ["name", 'a,"b'], "random_state": None, "kernel": Gaussian(0.123456789)}
+    assert told_again(select(path, 5, **given)) == given
 
 
 @pytest.mark.parametrize(
-    ("asked", "kernel", "flags"),
+    ("wish", "kernel", "told"),
     [
-        ({}, MultiScale(), []),
-        ({"width": 2.0}, MultiScale(2.0), ["--kernel", "multiscale", "--width", "2.0"]),
-        ({"kernel": "gaussian"}, Gaussian(), ["--kernel", "gaussian"]),
-        ({"kernel": "gaussian", "width": 2.0}, Gaussian(2.0), ["--kernel", "gaussian", "--width", "2.0"]),
+        ({}, MultiScale(), ""),
+        ({"width": 2.0}, MultiScale(2.0), ", kernel=MultiScale(width=2.0, scales=3)"),
+        ({"kernel": "gaussian"}, Gaussian(), ", kernel=Gaussian(width='median')"),
+        ({"kernel": "gaussian", "width": 2.0}, Gaussian(2.0), ", kernel=Gaussian(width=2.0)"),
     ],
 )
-def test_the_kernel_is_one_of_several_widths_unless_another_is_named(asked, kernel, flags):
-    options = options_of({"inputs": "t.csv", "n_prototypes": 5, **asked})
+def test_the_kernel_is_one_of_several_widths_unless_another_is_named(wish, kernel, told):
+    options = options_of({"inputs": "t.csv", "n_prototypes": 5, **wish})
     assert options.kernel == kernel
-    assert shlex.split(options.command())[5:] == flags
+    assert options.call() == f"protosieve.select(['t.csv'], 5{told})"
 
 
 def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
@@ -287,14 +301,10 @@ def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
     assert "c0" in select(path, 5, features=["c0", "c2"], coordinates=["c0", "c1"]).feature_names
 
 
-def test_the_command_names_the_columns_to_be_shown(tmp_path):
+def test_the_call_names_the_columns_to_be_shown(tmp_path):
     path = write(frame(numbers(100)).rename(columns={"c0": "x, in m"}), tmp_path / "t.csv")
-    found = select(path, 5, text="name", coordinates=("x, in m", "c1"), image_shape="1x1x3", image="colour")
-    words = shlex.split(found.provenance["command"])
-    assert words[words.index("--text") + 1] == "name"
-    assert words[words.index("--image") + 1] == "colour"
-    assert words[words.index("--image-shape") + 1] == "1x1x3"
-    assert arguments({"coordinates": words[words.index("--map") + 1]})["coordinates"] == ["x, in m", "c1"]
+    given = {"image_shape": "1x1x3", "image": "colour", "text": "name", "coordinates": ["x, in m", "c1"]}
+    assert told_again(select(path, 5, **given)) == given
 
 
 def test_what_is_to_be_shown_is_checked(tmp_path):
@@ -466,13 +476,14 @@ def test_new_rows_are_encoded_alike(tmp_path):
     np.testing.assert_allclose(again, found.rows, rtol=1e-6)
 
 
-def test_the_command_in_the_provenance_does_the_same(tmp_path):
+def test_the_call_in_the_provenance_does_the_same(tmp_path):
     path = write(frame(numbers()), tmp_path / "t.csv")
     found = select(path, 10, kernel="laplacian", width=7.5, exclude=["c1", "c2"], **COLUMNS)
     assert found.provenance["command"] == (
-        f"protosieve select {path} -m 10 --exclude c1 --exclude c2 --id name --label kind "
-        "--kernel laplacian --width 7.5"
+        f"protosieve.select([{str(path)!r}], 10, kernel=Laplacian(width=7.5), exclude=['c1', 'c2'], id=['name'], "
+        "label='kind')"
     )
+    assert_same(select(path, 10, **told_again(found)), found)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "json", "npz", "arrow"])
@@ -531,7 +542,7 @@ def spoilt(tmp_path):
 
 def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
     _, path = spoilt(tmp_path)
-    with pytest.raises(InputError, match=r"t\.csv, row 3: column 'c1' holds 'abc', not a number; .*--bad-rows skip"):
+    with pytest.raises(InputError, match=r"t\.csv, row 3: column 'c1' holds 'abc', not a number; .*bad_rows='skip'"):
         select(path, 10, **COLUMNS)
 
 
@@ -717,7 +728,9 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
     ):
         with pytest.raises(ParameterError, match=words):
             select("-", 5, **options)
-    with pytest.raises(ParameterError, match=r"n_prototypes='1%' is a share of rows whose number standard input"):
+    with pytest.raises(
+        ParameterError, match=r"n_prototypes='1%' is a share, and standard input does not .* n_prototypes=500$"
+    ):
         select("-", "1%")
 
 
@@ -740,7 +753,7 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ({"width": -1.0}, "width must be a positive number"),
         ({"sample": 0}, "sample must be a whole number of at least 10"),
         ({"exclude": 3}, "exclude must be a name or a list of names, got 3"),
-        ({"resume": True}, "resume needs the checkpoint to go on from"),
+        ({"resume": True}, "resume needs a checkpoint to go on from"),
         ({"checkpoint": "c", "every": 0}, "every must be a whole number of at least 1"),
     ],
 )
@@ -777,7 +790,7 @@ def test_texts_that_all_differ_are_not_called_constant(tmp_path):
         InputError,
         match=r"^no column is left to compare rows by: 'text' \(nearly every value differs: it names rows rather than "
         r"describing them\), 'same' \(the same in every row\); add a column of numbers, dates or categories whose "
-        r"values differ, or embeddings of the texts with --embedding$",
+        r"values differ, or embeddings of the texts with embedding$",
     ):
         select(tmp_path / "onlytext.csv", 5)
 

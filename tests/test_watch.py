@@ -328,7 +328,7 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
     [
         ({"report": "page.pdf"}, OutputError, r"page\.pdf: a report is a page; end its name in \.html or \.htm"),
         ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
-        ({"watch": "8000"}, ParameterError, "watch must be a host and a port"),
+        ({"watch": "8000"}, ParameterError, "watch='8000' is no host and port"),
         ({"report": "a.html", "checkpoint": "a.html"}, OutputError, "is the checkpoint, which would be lost"),
         ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Array
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 
 __all__ = ["Dataset", "check_dtype"]
 
@@ -35,4 +35,4 @@ class Dataset:
 def check_dtype(function: str, dtype: Any) -> None:
     """Rows are single or double precision."""
     if dtype not in (np.float32, np.float64):
-        raise ParameterError(f"{function}: dtype must be float32 or float64, got {dtype!r}")
+        raise ParameterError(f"{function}: {arg('dtype')} must be float32 or float64, got {dtype!r}")

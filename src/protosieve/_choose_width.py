@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from protosieve import _html
 from protosieve._typing import Array, Indices
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import Gaussian, Kernel, Laplacian, MultiScale
 from protosieve.selectors import ProtoSwap
 from protosieve.selectors._rows import as_rows
@@ -216,7 +216,9 @@ def _labels(y: Any, folds: int, n_rows: int) -> Indices:
 def _base(selector: Selector | None, m: int | None, seed: int) -> Selector:
     """What is cloned: the selector with the size and the seed."""
     if not (selector is None or isinstance(selector, Selector)):
-        raise ParameterError(f"choose_width: selector must be a selector, such as ProtoStream(50), got {selector!r}")
+        raise ParameterError(
+            f"choose_width: {arg('selector')} must be a selector, such as ProtoStream(50), got {selector!r}"
+        )
     base = ProtoSwap() if selector is None else clone(selector)
     if m is not None:
         whole_number(1).check("choose_width", "n_prototypes", m)
@@ -228,7 +230,7 @@ def _wide(kernel: Kernel) -> _Wide:
     """The kernel whose width is sought."""
     if not isinstance(kernel, _Wide):
         raise ParameterError(
-            f"choose_width: the selector's kernel is {kernel!r}, which has no width; "
+            f"choose_width: {arg('selector')} has the kernel {kernel!r}, which has no width; "
             "leave it out, or use MultiScale, Gaussian or Laplacian"
         )
     return kernel
@@ -239,10 +241,10 @@ def _grid(kernel: _Wide, widths: Iterable[Any] | None, median: float) -> tuple[f
     if widths is None:
         return tuple(median * factor for factor in _GRID)
     if isinstance(widths, str) or not isinstance(widths, Iterable):
-        raise ParameterError(f"choose_width: widths must be a list of positive numbers, got {widths!r}")
+        raise ParameterError(f"choose_width: {arg('widths')} must be a list of positive numbers, got {widths!r}")
     wanted = [replace(kernel, width=width).width for width in widths]  # which refuses what is no width
     if not wanted:
-        raise ParameterError("choose_width: widths is empty; name some, or leave it out")
+        raise ParameterError(f"choose_width: {arg('widths')} is empty; name some, or leave it out")
     return tuple(sorted({median if width == "median" else float(width) for width in wanted}))
 
 

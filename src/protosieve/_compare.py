@@ -17,7 +17,7 @@ from protosieve import _html
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
 from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
@@ -188,7 +188,7 @@ def compare(
     whole_number(1).check("compare", "n_prototypes", n_prototypes)
     whole_number(1).check("compare", "draws", draws)
     if not (mean is None or isinstance(mean, Mean)):
-        raise ParameterError(f"compare: mean must be a mean of protosieve.means or None, got {mean!r}")
+        raise ParameterError(f"compare: {arg('mean')} must be a mean of protosieve.means or None, got {mean!r}")
     entrants = _entrants(methods, int(n_prototypes))
     with one_thread():
         arena = _Arena.of(X, int(n_prototypes), target, kernel, mean, random_state)
@@ -207,13 +207,13 @@ def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[st
     quick = [name for name in known if name == _RANDOM or not _SELECTORS[name].is_slow]
     wanted = quick if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
     if not wanted:
-        raise ParameterError(f"compare: methods is empty; name some of {', '.join(known)}, or leave it out")
+        raise ParameterError(f"compare: {arg('methods')} is empty; name some of {', '.join(known)}, or leave it out")
     entrants: list[tuple[str, Selector | None]] = []
     for method in wanted:
         if isinstance(method, Selector) and method.objective is not None:
             raise ParameterError(
-                f"compare: methods[{len(entrants)}] chooses by {method.objective!r}, and methods are compared by a "
-                "kernel mean; compare the residuals of their results instead"
+                f"compare: {arg(f'methods[{len(entrants)}]')} chooses by {method.objective!r}, and methods are "
+                "compared by a kernel mean; compare the residuals of their results instead"
             )
         if isinstance(method, Selector):
             entrants.append((" ".join(repr(method).split()), clone(method)))
@@ -221,7 +221,7 @@ def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[st
             entrants.append((method, None if method == _RANDOM else _SELECTORS[method](m)))
         else:
             raise ParameterError(
-                f"compare: methods[{len(entrants)}] is {method!r}, which is no method; "
+                f"compare: {arg(f'methods[{len(entrants)}]')} is {method!r}, which is no method; "
                 f"the known ones are {', '.join(known)}, or give a selector"
             )
     return entrants

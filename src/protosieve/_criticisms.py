@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from protosieve._blas import one_thread
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel, Points
 from protosieve.means import Mean, MeanState
 from protosieve.objectives import KernelMean
@@ -363,10 +363,11 @@ def _check_options(n: int, diversity: float, pool_size: int | None, block_size: 
     size = max(_POOL, 4 * int(n)) if pool_size is None else pool_size
     whole_number(int(n)).check("criticisms", "pool_size", size)
     if not (isinstance(diversity, numbers.Real) and math.isfinite(diversity) and float(diversity) >= 0):
-        raise ParameterError(f"criticisms: diversity must be a number of at least 0, got {diversity!r}")
+        raise ParameterError(f"criticisms: {arg('diversity')} must be a number of at least 0, got {diversity!r}")
     if not (mean is None or isinstance(mean, Mean)):
         raise ParameterError(
-            f"criticisms: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; got {mean!r}"
+            f"criticisms: {arg('mean')} must be a mean of protosieve.means, such as ReservoirMean(), or None; got "
+            f"{mean!r}"
         )
     return int(size)
 

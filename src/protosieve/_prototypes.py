@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from protosieve import _html
 from protosieve._cells import arrow_values
 from protosieve._typing import Array, Float64
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Kernel
 from protosieve.means import Judge, SamplingError
 
@@ -89,7 +89,7 @@ class Certificate:
         take it with a grain of salt. Where the mean is exact, the MMD itself.
         """
         if not 0 < level < 1:
-            raise ParameterError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
+            raise ParameterError(f"{arg('level')} must be between 0 and 1, such as 0.95; got {level!r}")
         if self.sampling is None:
             return self.mmd
         if math.isinf(self.sampling.of_squared_mmd):

@@ -2,16 +2,17 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
+from protosieve import _defaults as default
 from protosieve import distributed
 from protosieve._prototypes import Prototypes
 from protosieve.distributed import Estimate, LocalWorkers, Serial, Work, drive, estimate
 from protosieve.distributed._flight import window_of
-from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
 from protosieve.io import check_output, write_table
 from protosieve.io._output import as_dash
 from protosieve.kernels import Kernel
@@ -23,7 +24,7 @@ from protosieve.pipeline._options import Options, options_of
 from protosieve.pipeline._progress import Watcher, tell
 from protosieve.pipeline._watch import Onlookers, report_place, served
 
-__all__ = ["check_no_stream", "select"]
+__all__ = ["check_no_stream", "run", "select"]
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -33,25 +34,25 @@ def select(
     n_prototypes: int | str,
     *,
     target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
-    method: str = "swap",
+    method: str = default.METHOD,
     features: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
     label: str | None = None,
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
-    scale: str = "standard",
-    max_categories: int = 32,
-    kernel: str | Kernel | Callable[..., Any] = "multiscale",
+    scale: str = default.SCALE,
+    max_categories: int = default.MAX_CATEGORIES,
+    kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
-    sample: int = 16384,
+    sample: int = default.SAMPLE,
     exact_weights: bool = False,
     output: str | os.PathLike[str] | None = None,
-    random_state: int | None = 0,
-    bad_rows: str = "error",
+    random_state: int | None = default.RANDOM_STATE,
+    bad_rows: str = default.BAD_ROWS,
     format: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 1_000_000,
+    every: int = default.EVERY,
     resume: bool = False,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
@@ -177,25 +178,38 @@ def select(
     >>> sorted(set(result.table["kind"].to_pylist()))
     ['0', '1', '2']
     """
-    options = options_of(locals())
-    output = as_dash(output)
+    return run(locals())
+
+
+def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
+    """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
+    options = options_of(given)
+    executor, watch, resume, progress = given["executor"], given["watch"], given["resume"], given["progress"]
+    output = as_dash(given["output"])
     if output is not None:
         check_output(os.fspath(output))
-    page = report_place(report, watch, output)
+    page = report_place(given["report"], watch, output)
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise ParameterError(f"executor must be one of concurrent.futures, got {executor!r}")
-    if executor is not None or partition_rows is not None or work is not None:
-        check_no_stream(checkpoint, resume, watch)
+        raise ParameterError(f"{arg('executor')} must be one of concurrent.futures, got {executor!r}")
+    if any(given[name] is not None for name in ("executor", "partition_rows", "work")):
+        check_no_stream(given["checkpoint"], resume, watch)
         partitions = distributed.begin(options)
-        return _over_partitions(partitions, executor or Serial(), window, work, output, page, quiet, progress)
-    if window is not None:
-        raise ParameterError("window is for runs over partitions; give executor, partition_rows or work too")
-    store = _checkpoint(options, checkpoint, every, resume)
+        partitions.run.command = command
+        return _over_partitions(
+            partitions, executor or Serial(), given["window"], given["work"], output, page, given["quiet"], progress
+        )
+    if given["window"] is not None:
+        raise ParameterError(
+            f"{arg('window')} is for runs over partitions; give {arg('executor')}, "
+            f"{arg('partition_rows')} or {arg('work')} too"
+        )
+    store = _checkpoint(options, given["checkpoint"], given["every"], resume)
     with served(watch, options) as live:
         job = begin(options, store, resume, {"output": output, "report": page})
+        job.run.command = command
         files = [source.name for source in job.inputs]
         job.onlookers = Onlookers(job.run, files, page, live, output)
-        with bar(quiet) if progress is None else nullcontext(progress) as watcher:
+        with bar(given["quiet"]) if progress is None else nullcontext(progress) as watcher:
             job.drive(watcher)
             with job.relied_on():
                 result = finish(job.run, files)
@@ -240,8 +254,10 @@ def _check_busy(partitions: int, workers: int) -> None:
     if partitions < workers:
         few = f"{partitions} partition{'s' * (partitions > 1)} for {workers} workers"
         warnings.warn(
-            f"{few}: not all of them have something to do; fewer partition_rows, or smaller row groups, make more",
-            ProtosieveWarning,
+            ProtosieveWarning(
+                f"{few}: not all of them have something to do; fewer {arg('partition_rows')}, or smaller row groups, "
+                "make more"
+            ),
             stacklevel=4,
         )
 
@@ -250,7 +266,9 @@ def _check_no_results(work: Path, job: distributed.Job, paths: Sequence[Path | N
     """What is read or written here must not be among the files that are removed in the end."""
     for path in paths:
         if path is not None and Work.owns(work, job, path):
-            raise OutputError(f"{os.fspath(path)}: is where a result of a partition would stand; give another --work")
+            raise OutputError(
+                f"{os.fspath(path)}: is where a result of a partition would be written; give another {arg('work')}"
+            )
 
 
 def _tell(foreseen: Estimate, kept: Work | None) -> None:
@@ -268,24 +286,26 @@ def check_no_stream(checkpoint: Path | None, resume: bool, watch: bool | str) ->
     """What a run over partitions has no use for."""
     if checkpoint is not None or resume:
         raise ParameterError(
-            "checkpoint and resume are for one stream of rows; a run over partitions is kept in a folder: give --work "
-            "DIR, and the same command goes on"
+            f"{arg('checkpoint')} and {arg('resume')} are for one stream of rows; a run over partitions is kept in a "
+            f"folder: give {arg('work', 'DIR')}, and the same run goes on"
         )
     if watch:
         raise ParameterError(
-            "watch shows one stream of rows as it goes by; over partitions there is nothing to show before the last "
-            "merge: give --report FILE.html, which shows its result"
+            f"{arg('watch')} shows one stream of rows as it is read, and a run over partitions has a result only at "
+            f"its end: give {arg('report', 'FILE.html')}, which shows that"
         )
 
 
 def _checkpoint(options: Options, path: Any, every: int, resume: bool) -> Checkpoint | None:
     if path is None:
         if resume:
-            raise ParameterError("resume needs the checkpoint to go on from: give --checkpoint FILE too")
+            raise ParameterError(
+                f"{arg('resume')} needs a checkpoint to go on from: give {arg('checkpoint', 'FILE')} too"
+            )
         return None
     if options.from_stdin:
         raise ParameterError(
-            "a checkpoint cannot bring back rows of standard input; store them in a file first, or use partial_fit and "
-            "save of a selector in Python"
+            f"{arg('checkpoint')} cannot bring back rows of standard input; store them in a file first, or use the "
+            "partial_fit and save of a selector in Python"
         )
     return Checkpoint(path, every)

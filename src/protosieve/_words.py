@@ -59,13 +59,13 @@ def percent(residual: float) -> str:
     return f"{100 * (1 - residual):.{digits}f} %"
 
 
-def beside_random(rows: int, random: float, residual: float, remedy: str = "try another --width") -> str:
-    """A residual beside that of as many rows of nobody's choice; ``remedy`` is for where these do better.
+def beside_random(rows: int, random: float, residual: float, remedy: str = "try a kernel of another width") -> str:
+    """A residual beside that of as many random rows; ``remedy`` is for where these do better.
 
     >>> beside_random(500, 0.034, 0.01)
     '500 random rows with the best weights would leave 3.4 times the error of these prototypes.'
     >>> beside_random(500, 0.005, 0.01)
-    '500 random rows with the best weights would leave 0.50 times the error: try another --width.'
+    '500 random rows with the best weights would leave 0.50 times the error: try a kernel of another width.'
     """
     who, times = f"{counted(rows, 'random row')} with the best weights would leave", times_random(random, residual)
     if times is None:

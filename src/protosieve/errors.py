@@ -11,8 +11,11 @@
     UserWarning
     └── ProtosieveWarning        the result is right, but not what was perhaps expected
 
-Every message says what was wrong, where, what was found and what to do.
+Every message says what was wrong, where, what was found and what to do. An argument in it is marked, by `arg`:
+Python shows ``exclude='x'``, and the command line, which alone knows its flags, ``--exclude x``.
 """
+
+import re
 
 __all__ = [
     "InputError",
@@ -23,9 +26,45 @@ __all__ = [
     "StateFileError",
 ]
 
+_OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # no characters, says Unicode, but marks for a program's own use
+ARGUMENT = re.compile(f"{_OPEN}(\\w+)[^={_CLOSE}]*(?:=([^{_CLOSE}]*))?{_CLOSE}")  # name, perhaps [0], and value
+_SUBJECT = re.compile(f"(?:\\w+: )?{_OPEN}(\\w+)")
 
-class ProtosieveError(ValueError):
-    """Base of every error the library raises on purpose."""
+
+def arg(name: str, *value: object) -> str:
+    """An argument, perhaps with a value, to be named in the message of an error or a warning.
+
+    >>> print(InputError(f"'x' holds lists; leave it out with {arg('exclude', 'x')}"))
+    'x' holds lists; leave it out with exclude='x'
+    """
+    return f"{_OPEN}{'='.join([name, *map(repr, value)])}{_CLOSE}"
+
+
+def plain(marked: str) -> str:
+    """A message as Python shows it."""
+    return marked.replace(_OPEN, "").replace(_CLOSE, "")
+
+
+class Message(BaseException):
+    """What is said, in Python's words; ``marked`` is the same with its arguments marked, for readers with others."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(plain(str(message)))
+        self.marked = str(message)
+
+    @property
+    def parameter(self) -> str | None:
+        """The argument that this is about, which is the one the message begins with; ``None`` where it is about none.
+
+        >>> ParameterError(f"ProtoBasic: {arg('n_prototypes')} must be a whole number, got 'x'").parameter
+        'n_prototypes'
+        """
+        found = _SUBJECT.match(self.marked)
+        return found and found[1]
+
+
+class ProtosieveError(Message, ValueError):
+    """Base of every error the library raises on purpose; ``parameter`` is the argument it is about, or ``None``."""
 
 
 class ParameterError(ProtosieveError):
@@ -44,5 +83,5 @@ class StateFileError(ProtosieveError):
     """A state file is missing, damaged, foreign, or cannot hold what it was given."""
 
 
-class ProtosieveWarning(UserWarning):
+class ProtosieveWarning(Message, UserWarning):
     """Nothing is wrong with the result, but its user will want to know."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from protosieve._compare import Comparison, compare
 from protosieve._words import rounded
+from protosieve.cli._flags import in_flags
 from protosieve.cli._streams import showing
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
@@ -42,7 +43,7 @@ def perform(given: dict[str, Any]) -> Comparison:
             json.dump({"title": table.title, "methods": table.rows}, sys.stdout, ensure_ascii=False, indent=2)
             sys.stdout.write("\n")
         else:
-            _show(table, surveyed.encoding.describe())
+            _show(table, list(map(in_flags, surveyed.encoding.marked())))
     return table
 
 

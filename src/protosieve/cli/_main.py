@@ -11,10 +11,10 @@ from contextlib import suppress
 import typer
 
 from protosieve.cli._app import app
+from protosieve.cli._flags import in_flags
 from protosieve.cli._streams import abandon, let_go, showing
 from protosieve.cli._terminal import complain
-from protosieve.cli._words import begun_with_flag, in_flags
-from protosieve.errors import ParameterError, ProtosieveError
+from protosieve.errors import ProtosieveError
 
 __all__ = ["run"]
 
@@ -72,13 +72,11 @@ def _code(error: BaseException) -> int:
 def _story(error: BaseException) -> tuple[str, int]:
     if isinstance(error, _USAGE):
         return _usage(error), 2
-    if isinstance(error, ParameterError):
-        return in_flags(str(error)), 2
     if isinstance(error, ProtosieveError):
-        return begun_with_flag(str(error)), 2
+        return in_flags(error), 2
     if isinstance(error, KeyboardInterrupt):  # `Stopped` knows its signal; importing it here could take a second
         error = _told(error)
-        return str(error) or "interrupted; nothing was written", 128 + getattr(error, "number", signal.SIGINT)
+        return in_flags(error) or "interrupted; nothing was written", 128 + getattr(error, "number", signal.SIGINT)
     if isinstance(error, MemoryError):
         return _seen("there is not enough memory; a smaller --sample or -m needs less"), 1
     return _seen(f"something unexpected happened: {type(error).__name__}: {error}"), 1

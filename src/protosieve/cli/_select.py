@@ -4,10 +4,12 @@ import json
 import sys
 from concurrent.futures import Executor
 from contextlib import nullcontext, suppress
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from protosieve._prototypes import Prototypes
-from protosieve._select import check_no_stream, select
+from protosieve._select import check_no_stream, run
+from protosieve.cli._flags import command_of
 from protosieve.cli._streams import showing
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
@@ -17,7 +19,7 @@ from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
 from protosieve.io import check_output
 from protosieve.io._output import as_dash
-from protosieve.pipeline._options import options_of
+from protosieve.pipeline._options import Options, options_of
 from protosieve.pipeline._watch import report_place
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ __all__ = ["perform"]
 
 
 _OWN = ("json", "watch_at", "workers", "dask", "dry_run")  # options of the command, not arguments of `select`
+_UNASKED = {"progress": None, "window": None}  # and the other way round
+_DECIDING = {"kernel", "width", *(field.name for field in fields(Options))}
 
 
 def perform(given: dict[str, Any]) -> Prototypes | None:
@@ -52,7 +56,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
                 sys.stdout.write(Work.look(options["work"], job))
         return None
     with notes(given["quiet"]), place or nullcontext() as executor:
-        result = select(**options, executor=executor)
+        result = run({**_UNASKED, **options, "executor": executor}, command_of(given, _DECIDING))
     _show(result, given, options["report"])
     return result
 

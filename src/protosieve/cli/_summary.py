@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protosieve._cells import arrow_values
 from protosieve._prototypes import OURS, Prototypes
 from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded, unlike_head
+from protosieve.cli._flags import in_flags
 from protosieve.cli._table import Column, draw
 from protosieve.report import Material, View
 from protosieve.report._plainly import plainly
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["summarise"]
 
 _TOP = 10
+_REMEDY = "try another --width"
 _LABELS = 8  # values of a label that are told of one by one
 _THEIRS = 6  # columns of the user's, besides ids and label
 _LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are told apart by all
@@ -44,7 +46,7 @@ def _made(result: Prototypes) -> list[str]:
     files = run["files"]
     where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
     lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {rounded(repr(result.kernel))}"]
-    lines += [f"  {line}" for line in result.encoding.describe()]
+    lines += [f"  {line}" for line in map(in_flags, result.encoding.marked())]
     lines += [f"  {line}" for line in unlike_head(run)]
     left_out = run["rows_left_out"]
     if left_out["count"]:
@@ -98,7 +100,7 @@ def _is_fraction(value: Any) -> bool:
 def _worth(result: Prototypes) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
     random = (result.provenance or {}).get("residual_of_random_rows")
-    beside = [] if random is None else [beside_random(allowed(result), random, result.residual)]
+    beside = [] if random is None else [beside_random(allowed(result), random, result.residual, _REMEDY)]
     material = Material.of(result, None, View())
     return [*beside, *map(one_line, plainly(material, matched_features(material))), *carried(result)]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from protosieve._words import one_line, rounded
-from protosieve.cli._words import in_flags
+from protosieve.cli._flags import in_flags
 from protosieve.errors import ProtosieveWarning
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def notes(quiet: bool) -> Iterator[None]:
         warnings.filterwarnings("always", "no (checkpoint|result kept)", ProtosieveWarning)  # that is no small talk
         if not quiet:
             warnings.simplefilter("always", ProtosieveWarning)
-        warnings.showwarning = lambda message, *_, **__: note(rounded(in_flags(str(message))))
+        warnings.showwarning = lambda message, *_, **__: note(rounded(in_flags(message)))
         yield
 
 

@@ -176,7 +176,7 @@ def _wait_for_some(address: str, client: Any) -> None:
     except TimeoutError as error:
         raise InputError(
             f"{address}: the Dask scheduler there has had no workers for {_WORKERS:g} seconds; start some, such as "
-            "with dask worker --nthreads 1"
+            "with dask worker, of one thread each"
         ) from error
 
 
@@ -184,7 +184,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ParameterError(
-            "workers and dask need Dask, which is not installed: pip install 'protosieve[dask]'"
-        ) from error
+        raise ParameterError("workers need Dask, which is not installed: pip install 'protosieve[dask]'") from error
     return distributed

@@ -13,7 +13,7 @@ from typing import Any
 from protosieve.distributed._serial import Serial
 from protosieve.distributed._task import Attempt, Refusal, Task, loss_of
 from protosieve.distributed._work import Work
-from protosieve.errors import ProtosieveError
+from protosieve.errors import ProtosieveError, arg
 from protosieve.pipeline._signals import Stop
 from protosieve.selectors._rules import whole_number
 
@@ -155,8 +155,8 @@ class Flight:
                 alone = 0.0 if _workers(self._executor) else alone + _LOOK
             if alone >= _PATIENCE:
                 raise ProtosieveError(
-                    f"all workers are gone, and none has come back for {_PATIENCE:g} seconds. A run with --work DIR "
-                    "can go on"
+                    f"all workers are gone, and none has come back for {_PATIENCE:g} seconds. A run with "
+                    f"{arg('work', 'DIR')} can go on"
                 )
 
     def _note(self, one: _Flying) -> None:
@@ -178,7 +178,7 @@ def _outcome(one: _Flying) -> tuple[Task, Any]:
         loss = loss_of(error)
         if loss is None:
             raise
-        raise ProtosieveError(f"{one.task} {loss}. A run with --work DIR can go on") from error
+        raise ProtosieveError(f"{one.task} {loss}. A run with {arg('work', 'DIR')} can go on") from error
     if isinstance(found, Refusal):
         raise found.error
     return one.task, found

@@ -5,7 +5,7 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from protosieve.errors import ProtosieveError
+from protosieve.errors import ProtosieveError, arg
 
 __all__ = ["Attempt", "Refusal", "Task", "loss_of"]
 
@@ -63,7 +63,13 @@ def loss_of(error: Exception) -> str | None:
     if isinstance(error, CancelledError):
         return "was cancelled by the executor, which may not be running any more"
     if isinstance(error, BrokenExecutor):
-        return "is lost, for a process of the executor died, and it starts no others; --workers does"
+        return (
+            "was lost: a worker process died and this executor does not replace it; "
+            "protosieve.distributed.LocalWorkers does"
+        )
     if type(error).__name__ == "KilledWorker":  # Dask's, which may not be installed
-        return "was begun four times or so, and each time the worker died; --dry-run says how much memory they need"
+        return (
+            "was started several times, and each time the worker died; give workers more memory, or fewer "
+            f"{arg('partition_rows')}"
+        )
     return None

@@ -19,7 +19,7 @@ from protosieve.distributed._candidates import Candidates
 from protosieve.distributed._lock import hold, release
 from protosieve.distributed._outline import Job
 from protosieve.distributed._summary import Summary
-from protosieve.errors import OutputError, ProtosieveWarning, StateFileError
+from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Weighing, check_files
 from protosieve.pipeline._unchanged import changed
@@ -137,7 +137,7 @@ class Work:
         try:
             kept = _state.read(path)
         except StateFileError as error:
-            _warn(f"{error} The partition is done again")
+            _warn(f"{error.marked} The partition is done again")
             return None
         if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
             if not self._has_others:
@@ -158,7 +158,7 @@ class Work:
             _state.write(_path(self.folder, stage, partition), Kept(self._given, value))
         except StateFileError as error:
             if not self._has_failed:
-                _warn(f"no result kept of partition {partition}: {error} The run goes on")
+                _warn(f"no result kept of partition {partition}: {error.marked} The run goes on")
             self._has_failed = True
 
     def story(self) -> str:
@@ -167,7 +167,7 @@ class Work:
 
     def untouched(self) -> str:
         """What to tell where a run is cut short."""
-        return f"what was done is kept in {self.folder}: the same command goes on"
+        return f"what was done is kept in {self.folder}: the same run goes on from there"
 
     def remove(self) -> None:
         """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
@@ -187,7 +187,8 @@ class Work:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise OutputError(
-                f"{self.folder}: cannot be made a folder for results: {error.strerror or error}; give another --work"
+                f"{self.folder}: cannot be made a folder for results: {error.strerror or error}; give another "
+                f"{arg('work')}"
             ) from error
         return made
 
@@ -197,10 +198,12 @@ class Work:
             descriptor = hold(self.folder / _LOCK)
         except OSError as error:
             raise OutputError(
-                f"{self.folder}: cannot be written to: {error.strerror or error}; give another --work"
+                f"{self.folder}: cannot be written to: {error.strerror or error}; give another {arg('work')}"
             ) from error
         if descriptor is None:
-            raise OutputError(f"{self.folder}: another run is at work in it; wait for its end, or give another --work")
+            raise OutputError(
+                f"{self.folder}: another run is using it; wait for its end, or give another {arg('work')}"
+            )
         return weakref.finalize(self, release, descriptor)
 
     def _begin(self, now: Head, made: bool) -> Begun:
@@ -223,7 +226,7 @@ class Work:
 def _check_same(folder: Path, begun: Any, now: Head) -> Begun:
     """What a folder began with, if that was the same run."""
     if not isinstance(begun, Begun):
-        raise StateFileError(f"{folder / _HEAD}: is not of a run over partitions; give another --work")
+        raise StateFileError(f"{folder / _HEAD}: is not of a run over partitions; give another {arg('work')}")
     difference = begun.head.difference(now)
     if difference is not None:
         raise StateFileError(
@@ -259,4 +262,4 @@ def _stages(job: Job) -> list[tuple[str, int]]:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, ProtosieveWarning, stacklevel=3)
+    warnings.warn(ProtosieveWarning(message), stacklevel=3)

@@ -8,7 +8,7 @@ import numpy as np
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.guarantees._supports import check_size, supports
 
 __all__ = ["Curvature", "curvature", "curvature_bounds", "curvature_on"]
@@ -59,9 +59,11 @@ class Curvature:
         Curvature(size=2, c=0.01, C=0.26, exact=False)
         """
         if not 0 <= lower <= upper:
-            raise ParameterError(f"between: must have 0 <= lower <= upper, got lower={lower!r} and upper={upper!r}")
+            raise ParameterError(
+                f"between: {arg('lower', lower)} and {arg('upper', upper)} must have 0 <= lower <= upper"
+            )
         if not ridge >= 0:
-            raise ParameterError(f"between: ridge must be at least 0, got {ridge!r}")
+            raise ParameterError(f"between: {arg('ridge')} must be at least 0, got {ridge!r}")
         return replace(self, c=lower * self.c + ridge, C=upper * self.C + ridge, exact=self.exact and lower == upper)
 
     def __str__(self) -> str:
@@ -78,7 +80,9 @@ def curvature_on(K: Any, support: Sequence[int]) -> Curvature:
     members = list(support)
     check_size("curvature_on", len(members), len(K))
     if len(set(members)) < len(members) or not all(0 <= member < len(K) for member in members):
-        raise ParameterError(f"curvature_on: support must be different numbers from 0 to {len(K) - 1}, got {members}")
+        raise ParameterError(
+            f"curvature_on: {arg('support')} must be different numbers from 0 to {len(K) - 1}, got {members}"
+        )
     return _extremes("curvature_on", K, np.array([members]))
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.guarantees._curvature import Curvature
 from protosieve.guarantees._supports import check_size, supports
 
@@ -42,7 +42,9 @@ def submodularity_ratio(f: SetValue, L: Sequence[int], S: Sequence[int]) -> floa
     2.0
     """
     if set(L) & set(S) or not S:
-        raise ParameterError(f"submodularity_ratio: S must be some elements that are not in L={L!r}, got S={S!r}")
+        raise ParameterError(
+            f"submodularity_ratio: {arg('S')} must be some elements that are not in L={L!r}, got S={S!r}"
+        )
     base, whole = f(_sorted(L)), f(_sorted([*L, *S]))
     singles = [f(_sorted([*L, j])) - base for j in S]
     return _ratio("submodularity_ratio", singles, whole - base, tuple(S), max(abs(whole), abs(base)))

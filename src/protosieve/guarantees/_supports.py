@@ -5,7 +5,7 @@ import numbers
 from collections.abc import Iterator
 from itertools import combinations, islice
 
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 
 __all__ = ["check_size", "supports"]
 
@@ -16,7 +16,9 @@ _AT_ONCE = 4096
 def check_size(owner: str, size: int, n: int) -> None:
     """Raise `ParameterError` unless so many elements can be chosen of ``n``."""
     if not (isinstance(size, numbers.Integral) and 1 <= size <= n):
-        raise ParameterError(f"{owner}: size must be a whole number from 1 to that of the elements, {n}; got {size!r}")
+        raise ParameterError(
+            f"{owner}: {arg('size')} must be a whole number from 1 to that of the elements, {n}; got {size!r}"
+        )
 
 
 def supports(owner: str, n: int, size: int, remedy: str) -> Iterator[tuple[tuple[int, ...], ...]]:

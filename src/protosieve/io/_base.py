@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 
 __all__ = ["BadRow", "BadRows", "Piece", "Source"]
 
@@ -48,7 +48,7 @@ class BadRows:
     def found(self, row: BadRow) -> None:
         """Note the row, or raise `InputError`."""
         if not self.skip:
-            raise InputError(f"{row}; mend the row, or leave such rows out with --bad-rows skip")
+            raise InputError(f"{row}; fix the row, or skip such rows with {arg('bad_rows', 'skip')}")
         self.noted.append(row)
 
 

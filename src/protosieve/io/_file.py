@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 import pyarrow as pa
 
-from protosieve.errors import InputError, ProtosieveError
+from protosieve.errors import InputError, ProtosieveError, arg
 from protosieve.io._base import BadRows, Piece, Source
 from protosieve.io._places import Pipe, Place
 from protosieve.io._views import settled, settled_schema
@@ -155,5 +155,5 @@ def _check_known(names: list[str], known: list[str], file: str) -> None:
 def _damaged(name: str, title: str, error: Exception) -> str:
     return (
         f"{name}: cannot be read as {title}: {explain(error)}; "
-        "it is damaged, cut short or of another format (name the right one with --format)"
+        f"it is damaged, cut short or of another format (name the right one with {arg('format')})"
     )

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.io._base import Source
 from protosieve.io._file import explain, reading
 from protosieve.io._formats import ENDINGS, check_format, format_of, has_ending, source_of
@@ -109,7 +109,7 @@ def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
         known = ", ".join(ending for ending, name in ENDINGS.items() if wanted in (None, name))
         raise InputError(
             f"{folder}: no file in it has a known ending ({known}); "
-            "name files of other endings one by one, with --format"
+            f"name files of other endings one by one, and give {arg('format')}"
         )
     return found
 

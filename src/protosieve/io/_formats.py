@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io._arrow import ArrowSource
 from protosieve.io._base import Source
 from protosieve.io._delimited import DelimitedSource
@@ -46,7 +46,7 @@ _LOOK = 1 << 16
 def check_format(name: str | None) -> None:
     """A format's name, or ``None``."""
     if name is not None and name not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}; got {name!r}")
+        raise ParameterError(f"{arg('format')} must be one of {', '.join(FORMATS)}; got {name!r}")
 
 
 def format_of(path: str) -> str | None:
@@ -71,7 +71,7 @@ def source_of(place: Place, name: str | None) -> Source:
     if found is None:
         raise InputError(
             f"{place.name}: its ending says no known format; known are {', '.join(ENDINGS)}; "
-            f"or name the format with --format ({', '.join(FORMATS)})"
+            f"or give {arg('format')} ({', '.join(FORMATS)})"
         )
     if pipe and FORMATS[found].seeks:
         raise InputError(

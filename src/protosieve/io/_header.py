@@ -5,7 +5,7 @@ import io
 import re
 from typing import Any
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.io._file import not_utf8
 from protosieve.io._guess import NUMBER
 
@@ -16,7 +16,7 @@ _LONGEST = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = {",": "a comma", "\t": "a tab", ";": "';'", "|": "'|'"}
 _NUMBER = re.compile(NUMBER, re.ASCII)
-_REMEDIES = {",": "read it with --format csv", "\t": "read it with --format tsv"}
+_REMEDIES = {separator: f"read it with {arg('format', name)}" for separator, name in ((",", "csv"), ("\t", "tsv"))}
 
 
 def header_names(stream: Any, separator: str, file: str) -> list[str]:

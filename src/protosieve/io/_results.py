@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.io._output import KEY, NULLS, QUOTED, SCHEMA
 from protosieve.io._restore import from_numpy, from_values
 
@@ -41,7 +41,7 @@ def read_result(path: str | os.PathLike[str]) -> Result:
     except Exception as error:  # damage has many names; the user needs one
         raise InputError(
             f"{name}: not a result of protosieve, or a damaged one ({type(error).__name__}: {str(error)[:200]}); "
-            "give a file that select wrote with --output"
+            f"give a file that select wrote with {arg('output')}"
         ) from error
     return table.replace_schema_metadata(None), provenance
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels._base import Kernel, Points
 
 __all__ = ["FunctionKernel", "as_kernel"]
@@ -69,6 +69,6 @@ def as_kernel(kernel: object) -> Kernel:
     if callable(kernel) and not isinstance(kernel, type):
         return FunctionKernel(kernel)
     raise ParameterError(
-        f"kernel must be a kernel of protosieve.kernels, such as Gaussian(width=5.0), "
-        f"or a function of two blocks of rows; got {kernel!r}"
+        f"{arg('kernel')} must be a kernel of protosieve.kernels, such as Gaussian(width=5.0), or a function of "
+        f"two blocks of rows; got {kernel!r}"
     )

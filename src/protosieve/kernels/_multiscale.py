@@ -7,7 +7,7 @@ import numpy as np
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.kernels._radial import RadialKernel
 from protosieve.kernels._width import Width, check_width
 
@@ -59,7 +59,9 @@ class MultiScale(RadialKernel):
     def __post_init__(self) -> None:
         check_width("MultiScale", self.width)
         if isinstance(self.scales, bool) or not isinstance(self.scales, numbers.Integral) or self.scales < 1:
-            raise ParameterError(f"MultiScale: scales must be a whole number of at least 1, got {self.scales!r}")
+            raise ParameterError(
+                f"MultiScale: {arg('scales')} must be a whole number of at least 1, got {self.scales!r}"
+            )
 
     @property
     def _finest(self) -> float:

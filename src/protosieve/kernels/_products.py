@@ -8,7 +8,7 @@ import numpy as np
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.kernels._base import Kernel, Points
 
 __all__ = ["Cosine", "Linear", "Polynomial"]
@@ -96,16 +96,18 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         if not isinstance(self.degree, numbers.Integral) or self.degree < 1:
-            raise ParameterError(f"Polynomial: degree must be a whole number of at least 1, got {self.degree!r}")
+            raise ParameterError(
+                f"Polynomial: {arg('degree')} must be a whole number of at least 1, got {self.degree!r}"
+            )
         if not (isinstance(self.offset, numbers.Real) and math.isfinite(self.offset) and self.offset >= 0):
             raise ParameterError(
-                f"Polynomial: offset must be a number of at least 0, got {self.offset!r}; "
+                f"Polynomial: {arg('offset')} must be a number of at least 0, got {self.offset!r}; "
                 "below 0 the kernel is not positive semi-definite"
             )
         if self.scale is not None and not (
             isinstance(self.scale, numbers.Real) and math.isfinite(self.scale) and self.scale > 0
         ):
-            raise ParameterError(f"Polynomial: scale must be a positive number or None, got {self.scale!r}")
+            raise ParameterError(f"Polynomial: {arg('scale')} must be a positive number or None, got {self.scale!r}")
 
     def prepare(self, X: Array) -> Points:
         scale = 1 / X.shape[1] if self.scale is None else self.scale

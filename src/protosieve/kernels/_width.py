@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 
 __all__ = [
     "MEDIAN_ROWS",
@@ -36,7 +36,7 @@ def check_width(kernel: str, width: object) -> None:
     if isinstance(width, numbers.Real) and math.isfinite(width) and float(width) > 0:
         return
     raise ParameterError(
-        f'{kernel}: width must be a positive number or "median", got {width!r}. '
+        f'{kernel}: {arg("width")} must be a positive number or "median", got {width!r}. '
         "A width near the typical distance between rows is a good start."
     )
 
@@ -45,8 +45,8 @@ def known_width(width: Width) -> float:
     """The number; `ParameterError` where it has yet to be learnt from rows."""
     if isinstance(width, str):
         raise ParameterError(
-            'width="median" is learnt from data: fit a selector, call kernel.resolve(X, numpy.random.default_rng(0)), '
-            "or give a number"
+            f"{arg('width', 'median')} is learnt from data: fit a selector, or call kernel.resolve(X, "
+            "numpy.random.default_rng(0)), or give a number"
         )
     return float(width)
 
@@ -67,7 +67,8 @@ def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
         found = distance(rows)
     if not np.isfinite(found).all():
         raise InputError(
-            f'width="median": distances between rows overflow (the largest value is {np.abs(rows).max():.3g}); '
+            f"{arg('width', 'median')}: distances between rows overflow (the largest value is "
+            f"{np.abs(rows).max():.3g}); "
             "scale the columns, for example with sklearn.preprocessing.StandardScaler"
         )
     positive = found[found > 0]
@@ -75,9 +76,10 @@ def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
         return float(np.median(positive))
     if len(rows) > 1:
         warnings.warn(
-            f'width="median": the {len(rows)} rows it is estimated from are all equal, so 1.0 is used. '
-            "Give a number as width if later rows differ.",
-            ProtosieveWarning,
+            ProtosieveWarning(
+                f"{arg('width', 'median')}: the {len(rows)} rows it is estimated from are all equal, so 1.0 is "
+                f"used. Give a number as {arg('width')} if later rows differ."
+            ),
             stacklevel=2,
         )
     return 1.0

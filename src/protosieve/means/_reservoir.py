@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.sampling import UniformSample
@@ -133,9 +133,11 @@ def sample_seed(rng: np.random.Generator, random_state: int | None) -> int:
 
 def check_size(owner: str, name: str, size: object, least: int = 1) -> None:
     if not isinstance(size, numbers.Integral) or size < least:
-        raise ParameterError(f"{owner}: {name} must be a whole number of at least {least}, got {size!r}")
+        raise ParameterError(f"{owner}: {arg(name)} must be a whole number of at least {least}, got {size!r}")
 
 
 def check_seed(owner: str, seed: object) -> None:
     if seed is not None and (not isinstance(seed, numbers.Integral) or seed < 0):
-        raise ParameterError(f"{owner}: random_state must be None or a whole number of at least 0, got {seed!r}")
+        raise ParameterError(
+            f"{owner}: {arg('random_state')} must be None or a whole number of at least 0, got {seed!r}"
+        )

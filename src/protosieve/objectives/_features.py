@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Points
 from protosieve.objectives._base import Block, Need
 from protosieve.objectives._fitted import Fit, FittedObjective
@@ -87,20 +87,21 @@ class FeatureObjective(FittedObjective):
         try:
             y = np.array(self.y, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"{name}: y must be numbers, one per sample; got {self.y!r}") from error
+            raise ParameterError(f"{name}: {arg('y')} must be numbers, one per sample; got {self.y!r}") from error
         if y.ndim != 1 or not len(y):
-            raise ParameterError(f"{name}: y must be one number per sample, got shape {y.shape}")
+            raise ParameterError(f"{name}: {arg('y')} must be one number per sample, got shape {y.shape}")
         wrong = np.flatnonzero(~np.isfinite(y))
         if len(wrong):
-            raise ParameterError(f"{name}: y[{wrong[0]}] is {y[wrong[0]]}; leave such samples out")
+            raise ParameterError(f"{name}: {arg(f'y[{wrong[0]}]')} is {y[wrong[0]]}; leave such samples out")
         if not (isinstance(self.ridge, numbers.Real) and 0 <= float(self.ridge) < np.inf):
-            raise ParameterError(f"{name}: ridge must be a number of at least 0, got {self.ridge!r}")
+            raise ParameterError(f"{name}: {arg('ridge')} must be a number of at least 0, got {self.ridge!r}")
         for word in ("signed", "intercept"):
             if not isinstance(getattr(self, word), (bool, np.bool_)):
-                raise ParameterError(f"{name}: {word} must be True or False, got {getattr(self, word)!r}")
+                raise ParameterError(f"{name}: {arg(word)} must be True or False, got {getattr(self, word)!r}")
         if self.intercept and np.ptp(y) <= _ROUNDING * np.abs(y).max():
             raise ParameterError(
-                f"{name}: y is {y[0]:g} everywhere, which an intercept explains by itself; nothing is left to choose by"
+                f"{name}: {arg('y')} is {y[0]:g} everywhere, which an intercept explains by itself; nothing is "
+                "left to choose by"
             )
         object.__setattr__(self, "y", y)
         y.flags.writeable = False

@@ -8,7 +8,7 @@ from scipy.special import expit, xlogy
 
 from protosieve._state import storable
 from protosieve._typing import Float64
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.objectives._base import Block, Need
 from protosieve.objectives._features import SmoothObjective
 from protosieve.objectives._kernel_mean import KernelMean
@@ -137,7 +137,7 @@ class Poisson(SmoothObjective):
         wrong = np.flatnonzero(self.y < 0)
         if len(wrong) or not self.y.any():
             found = f"y[{wrong[0]}] is {self.y[wrong[0]]:g}" if len(wrong) else "all are zero"
-            raise ParameterError(f"Poisson: y must be counts or rates, zero or more and not all zero; {found}")
+            raise ParameterError(f"Poisson: {arg('y')} must be counts or rates, zero or more and not all zero; {found}")
 
     def value(self, predictor: Float64) -> float:
         return float((self.y * predictor - np.exp(predictor)).mean())
@@ -157,14 +157,14 @@ def _two_classes(y: Any) -> Float64:
     labels = np.asarray(y)
     missing = [i for i, label in enumerate(labels.ravel().tolist()) if label is None or label != label]
     if missing:
-        raise ParameterError(f"Logistic: y[{missing[0]}] has no label; leave such samples out")
+        raise ParameterError(f"Logistic: {arg(f'y[{missing[0]}]')} has no label; leave such samples out")
     try:
         classes = np.unique(labels)
     except TypeError as error:
-        raise ParameterError("Logistic: y must be labels of one kind, all numbers or all strings") from error
+        raise ParameterError(f"Logistic: {arg('y')} must be labels of one kind, all numbers or all strings") from error
     if labels.ndim != 1 or len(classes) != 2:
         raise ParameterError(
-            f"Logistic: y must be the labels of two classes, one per sample; got shape {labels.shape} with "
-            f"{len(classes)} different values"
+            f"Logistic: {arg('y')} must be the labels of two classes, one per sample; got shape {labels.shape} "
+            f"with {len(classes)} different values"
         )
     return np.asarray(labels == classes[1], np.float64)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Points
 from protosieve.objectives._base import Block, Need
 from protosieve.objectives._fitted import Fit, FittedObjective
@@ -60,7 +60,7 @@ class SetFunction(FittedObjective):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"SetFunction: function must be callable, from rows to a number; got {self.function!r}"
+                f"SetFunction: {arg('function')} must be callable, from rows to a number; got {self.function!r}"
             )
 
     def __deepcopy__(self, memo: object) -> "SetFunction":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from protosieve import _state
 from protosieve._atomic import check_replaceable
-from protosieve.errors import ProtosieveWarning, StateFileError
+from protosieve.errors import ProtosieveWarning, StateFileError, arg
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._unchanged import changed
 from protosieve.selectors._rules import whole_number
@@ -48,8 +48,10 @@ class Checkpoint:
             self._write(run)
         except StateFileError as error:
             warnings.warn(
-                f"no checkpoint at {_place(run)}: {error} The one of {self._stored} is intact; the run goes on",
-                ProtosieveWarning,
+                ProtosieveWarning(
+                    f"no checkpoint at {_place(run)}: {error.marked} The one of {self._stored} is intact; the run "
+                    "goes on"
+                ),
                 stacklevel=2,
             )
 
@@ -63,12 +65,12 @@ class Checkpoint:
         try:
             self._write(run)
         except StateFileError as error:
-            return f"{error} {self.untouched()}"
-        return f"stored in {self.path}: the same command with --resume goes on"
+            return f"{error.marked} {self.untouched()}"
+        return f"stored in {self.path}: the same run with {arg('resume', True)} goes on"
 
     def untouched(self) -> str:
         """What to tell of the one before."""
-        return f"The checkpoint of {self._stored} is intact: --resume goes on from there"
+        return f"The checkpoint of {self._stored} is intact: {arg('resume', True)} goes on from there"
 
     def remove(self) -> None:
         """The run is over, and its result is where it belongs. A link stays, and leads nowhere until the next run."""
@@ -99,10 +101,13 @@ def take_up(path: str | os.PathLike[str], fresh: Run, resume: bool) -> Run:
         return fresh
     found = _state.read(path)
     if not isinstance(found, Run):
-        raise StateFileError(f"{path}: holds a {type(found).__name__}, not a checkpoint; give another --checkpoint")
+        raise StateFileError(
+            f"{path}: holds a {type(found).__name__}, not a checkpoint; give another {arg('checkpoint')}"
+        )
     if not resume:
         raise StateFileError(
-            f"{path}: there is a run at {_place(found)} in it; go on with --resume, or delete it to start anew"
+            f"{path}: there is a run at {_place(found)} in it; go on with {arg('resume', True)}, or delete it to "
+            "start anew"
         )
     difference = found.options.difference(fresh.options) or _changed(found, fresh)
     if difference is not None:

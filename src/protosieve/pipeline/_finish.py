@@ -211,7 +211,7 @@ def _provenance(run: Run, result: Prototypes, renamed: dict[str, str], random_re
         field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name != "kernel"
     }
     return {
-        "command": options.command(),
+        "command": run.command or options.call(),
         "version": result.version,
         "parameters": {**parameters, "kernel": repr(options.kernel)},
         "seed": run.seed,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.io import Source, check_schemas
 from protosieve.pipeline._options import Options
 from protosieve.pipeline._run import Run
@@ -47,4 +47,6 @@ def _check_places(schema: pa.Schema, options: Options) -> None:
     for name in options.coordinates or []:
         field = schema.field(name) if name in schema.names else None
         if field is not None and not is_number(field.type):
-            raise ParameterError(f"coordinates: column {name!r} holds {field.type}; a place on the map is two numbers")
+            raise ParameterError(
+                f"{arg('coordinates')}: column {name!r} holds {field.type}; a place on the map is two numbers"
+            )

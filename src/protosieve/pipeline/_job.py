@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from protosieve import _state
-from protosieve.errors import InputError, OutputError, ParameterError
+from protosieve.errors import InputError, OutputError, ParameterError, arg
 from protosieve.io import Source, find_sources
 from protosieve.pipeline._ahead import ahead
 from protosieve.pipeline._blocks import Block, Position, patience, read_as_they_come
@@ -124,7 +124,7 @@ class Job:
         place = f"stopped at row {run.rows:,} of pass {run.phase + 1} of {len(self.phases)}"
         left = self.onlookers.leave(place) if whole and self.onlookers is not None else None
         if self.store is None:
-            hint = "" if run.options.from_stdin else ". With --checkpoint FILE a run can go on later"
+            hint = "" if run.options.from_stdin else f". With {arg('checkpoint', 'FILE')} a run can go on later"
             return f"{place}; {left or 'nothing was written'}{hint}"
         stored = f"{place}; {self.store.leave(run)}" if whole else f"{place}. {self.store.untouched()}"
         return f"{stored}; {left}" if left else stored
@@ -159,7 +159,7 @@ def check_apart(
             continue
         place = os.path.realpath(path)
         if place in taken:
-            raise OutputError(f"{os.fspath(path)}: is {taken[place]}, which would be lost; give another {what}")
+            raise OutputError(f"{os.fspath(path)}: is {taken[place]}, which would be lost; give another {arg(what)}")
         taken[place] = f"the {what}"
 
 
@@ -173,4 +173,4 @@ def _check_once(phases: Sequence[Phase], store: Checkpoint | None) -> None:
                 "first, or pipe inputs to standard input, -"
             )
         if store is not None:
-            raise ParameterError(f"checkpoint needs rows that can be read again, and {source.name} comes once")
+            raise ParameterError(f"{arg('checkpoint')} needs rows that can be read again, and {source.name} comes once")

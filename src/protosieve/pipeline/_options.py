@@ -1,25 +1,23 @@
 """What a run was asked for: everything that decides its result, as one value that can be stored and compared."""
 
-import csv
 import dataclasses
-import io
 import math
 import numbers
 import os
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from protosieve import _defaults as default
 from protosieve._state import storable
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
 from protosieve.preprocess._settle import SCALES
 from protosieve.report._view import image_shape_of
 from protosieve.selectors import SELECTORS, StreamSelector
 from protosieve.selectors._rules import whole_number
 
-__all__ = ["FLAGS", "KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
+__all__ = ["KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
     cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
@@ -42,9 +40,6 @@ _IN_MEMORY = (
     "ProtoSwap(n_prototypes).fit"
 )
 
-# The option of the command line for each argument, where the two differ in more than dashes.
-FLAGS = {"inputs": "inputs", "n_prototypes": "-m", "random_state": "--seed", "coordinates": "--map"}
-
 
 @storable
 @dataclass(frozen=True)
@@ -53,21 +48,21 @@ class Options:
 
     inputs: list[str]
     n_prototypes: int | str
-    kernel: Kernel
+    kernel: Kernel = dataclasses.field(default_factory=MultiScale)
     target: list[str] | None = None
-    method: str = "swap"
+    method: str = default.METHOD
     features: list[str] | None = None
     exclude: list[str] = dataclasses.field(default_factory=list)
     id: list[str] = dataclasses.field(default_factory=list)
     label: str | None = None
     embedding: str | None = None
     categorical: list[str] = dataclasses.field(default_factory=list)
-    scale: str = "standard"
-    max_categories: int = 32
-    sample: int = 16384
+    scale: str = default.SCALE
+    max_categories: int = default.MAX_CATEGORIES
+    sample: int = default.SAMPLE
     exact_weights: bool = False
-    random_state: int | None = 0
-    bad_rows: str = "error"
+    random_state: int | None = default.RANDOM_STATE
+    bad_rows: str = default.BAD_ROWS
     format: str | None = None
     image_shape: str | None = None  # such as 28x28
     image: str | None = None
@@ -87,7 +82,9 @@ class Options:
             whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
         if not isinstance(self.label, str | None):
-            raise ParameterError(f"label must be the name of one column, got {self.label!r}; others can go to id")
+            raise ParameterError(
+                f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
+            )
         self._check_shown()
         if self.from_stdin:
             self._check_stdin()
@@ -101,57 +98,62 @@ class Options:
         share = _share(self.n_prototypes)
         return int(self.n_prototypes) if share is None else max(1, round(share * rows))
 
-    def command(self) -> str:
-        """The command line that does the same."""
-        words = ["protosieve", "select", *self.inputs]
-        for field in dataclasses.fields(self):
+    def call(self) -> str:
+        """The call of `protosieve.select` that does the same.
+
+        >>> Options(["rows.csv"], "1%", kernel=Gaussian(2.0), id=["name"]).call()
+        "protosieve.select(['rows.csv'], '1%', kernel=Gaussian(width=2.0), id=['name'])"
+        """
+        first, second, *others = dataclasses.fields(self)
+        words = [repr(getattr(self, field.name)) for field in (first, second)]
+        for field in others:
             value = getattr(self, field.name)
-            if field.name not in ("inputs", "kernel") and (field.name == "n_prototypes" or value != _default(field)):
-                words += _flags(field.name, value)
-        return shlex.join(words + _kernel_flags(self.kernel))
+            words += [] if value == _default(field) else [f"{field.name}={value!r}"]
+        return f"protosieve.select({', '.join(words)})"
 
     def difference(self, other: "Options") -> str | None:
         """The first argument in which they differ, in words."""
         for field in dataclasses.fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if mine != theirs:
-                return f"{_flag(field.name)} was {mine!r} and is {theirs!r} now"
+                return f"{arg(field.name)} was {mine!r} and is {theirs!r} now"
         return None
 
     def _choice(self, name: str, known: Iterable[str]) -> None:
         if getattr(self, name) not in known:
             batch = f"; the batch methods are in Python: {_BATCH}" if name == "method" else ""
-            raise ParameterError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
+            raise ParameterError(f"{arg(name)} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
 
     def _check_shown(self) -> None:
         for name in ("image", "text"):
             if not isinstance(getattr(self, name), str | None):
-                raise ParameterError(f"{name} must be the name of one column, got {getattr(self, name)!r}")
+                raise ParameterError(f"{arg(name)} must be the name of one column, got {getattr(self, name)!r}")
         if self.coordinates is not None and len(self.coordinates) != 2:
-            raise ParameterError(f"coordinates must be the names of two columns, such as X,Y; got {self.coordinates!r}")
+            raise ParameterError(
+                f"{arg('coordinates')} must be the names of two columns, such as X,Y; got {self.coordinates!r}"
+            )
         image_shape_of(self.image_shape)
 
     def _check_stdin(self) -> None:
         if "-" in (self.target or []):
-            raise ParameterError("target must be a file where standard input holds the rows to choose from, got '-'")
+            raise ParameterError(
+                f"{arg('target')} must be a file where standard input holds the rows to choose from, got '-'"
+            )
         if _share(self.n_prototypes) is not None:
             raise ParameterError(
-                f"n_prototypes={self.n_prototypes!r} is a share of rows whose number standard input does not tell; "
-                "give a count, such as -m 500"
+                f"{arg('n_prototypes', self.n_prototypes)} is a share, and standard input does not tell of how many "
+                f"rows; give a count, such as {arg('n_prototypes', 500)}"
             )
         if self.partition_rows is not None:
             raise ParameterError(
-                "partitions are read twice, and standard input comes once; store the rows in a file first"
+                f"{arg('partition_rows')}: partitions are read twice, and standard input comes once; store the rows "
+                "in a file first"
             )
         if self.exact_weights:
             raise ParameterError(
-                "exact_weights=True needs one more pass, and standard input comes once; store the rows in a file first"
+                f"{arg('exact_weights', True)} needs one more pass, and standard input comes once; store the rows in a "
+                "file first"
             )
-
-
-def _flag(name: str) -> str:
-    """What an argument is called on the command line."""
-    return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def options_of(given: Mapping[str, Any]) -> Options:
@@ -161,21 +163,21 @@ def options_of(given: Mapping[str, Any]) -> Options:
     plain = {name: given[name] for name in own.intersection(given).difference(lists)}
     return Options(
         inputs=names(given["inputs"], "inputs"),
-        kernel=kernel_of(given.get("kernel", "multiscale"), given.get("width")),
+        kernel=kernel_of(given.get("kernel", default.KERNEL), given.get("width")),
         **several({name: given[name] for name in lists if name in given}),
         **{**plain, "image_shape": shape_text(given.get("image_shape"))},
     )
 
 
-def names(given: Any, argument: str) -> list[str]:
+def names(given: Any, name: str) -> list[str]:
     """One name or several."""
     if given is None:
         return []
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not all(isinstance(name, str | os.PathLike) for name in found):
-        remedy = _IN_MEMORY if argument in _FILES and not isinstance(given, numbers.Number) else ""
-        raise ParameterError(f"{argument} must be a name or a list of names, got {_shown(given)}{remedy}")
-    return [os.fspath(name) for name in found]
+    if not all(isinstance(one, str | os.PathLike) for one in found):
+        remedy = _IN_MEMORY if name in _FILES and not isinstance(given, numbers.Number) else ""
+        raise ParameterError(f"{arg(name)} must be a name or a list of names, got {_shown(given)}{remedy}")
+    return [os.fspath(one) for one in found]
 
 
 def shape_text(given: Any) -> str | None:
@@ -197,14 +199,14 @@ def kernel_of(kernel: Any, width: Any) -> Kernel:
     """A kernel by name and width, or the one that was given."""
     if not isinstance(kernel, str):
         if width is not None:
-            raise ParameterError(f"width={width!r} is for a kernel given by name; {kernel!r} has its own")
+            raise ParameterError(f"{arg('width', width)} is for a kernel given by name; {kernel!r} has its own")
         return as_kernel(kernel)
     if kernel not in KERNELS:
-        raise ParameterError(f"kernel must be one of {', '.join(KERNELS)} or a kernel object, got {kernel!r}")
+        raise ParameterError(f"{arg('kernel')} must be one of {', '.join(KERNELS)} or a kernel object, got {kernel!r}")
     if width is None:
         return KERNELS[kernel]()
     if kernel not in _WITH_WIDTH:
-        raise ParameterError(f"the {kernel} kernel has no width, but width={width!r} was given; leave it out")
+        raise ParameterError(f"{arg('width', width)} was given, and the {kernel} kernel has no width; leave it out")
     return KERNELS[kernel](width=width)
 
 
@@ -220,40 +222,13 @@ def _share(m: object) -> float | None:
         if 0 < share <= 1:
             return share
     raise ParameterError(
-        f'n_prototypes must be a whole number of at least 1, or a share of the rows such as "1%"; got {m!r}'
+        f'{arg("n_prototypes")} must be a whole number of at least 1, or a share of the rows such as "1%"; got {m!r}'
     )
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
     made = field.default_factory
     return field.default if made is dataclasses.MISSING else made()
-
-
-def _flags(name: str, value: Any) -> list[str]:
-    flag = _flag(name)
-    if isinstance(value, bool):
-        return [flag]
-    if name == "coordinates":
-        return [flag, _quoted(*value)]
-    if isinstance(value, list):
-        return [word for item in value for word in (flag, item if name == "target" else _quoted(item))]
-    return [flag, "none" if value is None else str(value)]
-
-
-def _quoted(*names: str) -> str:
-    """Columns' names in a list separated by commas."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
-
-
-def _kernel_flags(kernel: Kernel) -> list[str]:
-    """What the command line can say of a kernel."""
-    name = next((name for name, cls in KERNELS.items() if type(kernel) is cls), None)
-    if name is None or kernel == MultiScale():
-        return []
-    width = getattr(kernel, "width", "median")
-    return ["--kernel", name] + ([] if width == "median" else ["--width", str(float(width))])
 
 
 def several(given: dict[str, Any]) -> dict[str, Any]:

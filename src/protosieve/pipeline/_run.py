@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, are_raw, are_rows, require
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.io import Source
 from protosieve.means import CalibratedMean
 from protosieve.pipeline._blocks import FEWEST, Block, LeftOut, Position
@@ -90,6 +90,7 @@ class Run:
     gallery: Gallery | None = None  # rows of the target, or of the input where there is none, to look at
     head: FirstRows | None = None  # of a stream: the rows that settled the encoding
     unlike: UnlikeHead | None = None
+    command: str | None = None  # the command line that began it, if one did
 
     def __post_init__(self) -> None:
         self._selector = None if self.saved is None else restored(self.saved)
@@ -165,8 +166,8 @@ class Run:
         widths = [column.width for column in self.layout.items]
         if size not in (len(self.encoded.names), sum(widths), *widths):
             raise ParameterError(
-                f"image_shape={self.options.image_shape!r} has {size:,} pixels, and a row has {sum(widths):,} numbers; "
-                "give the shape of the rows, or leave it out"
+                f"{arg('image_shape', self.options.image_shape)} has {size:,} pixels, and a row has "
+                f"{sum(widths):,} numbers; give the shape of the rows, or leave it out"
             )
 
     def take_survey(self, block: Block) -> None:
@@ -190,8 +191,8 @@ class Run:
         needed, free = _MATRICES * 8 * m**2 / 1e9, _free_memory() / 1e9
         if needed > free:
             raise ParameterError(
-                f"n_prototypes={m} needs about {needed:,.0f} GB for the similarities between so many prototypes, and "
-                f"{free:,.0f} GB are free; ask for fewer"
+                f"{arg('n_prototypes', m)} needs about {needed:,.0f} GB for the similarities between prototypes, "
+                f"and {free:,.0f} GB are free; ask for fewer"
             )
         return m
 

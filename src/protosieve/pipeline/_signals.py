@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from protosieve.errors import Message
+
 __all__ = ["Stop", "Stopped", "stops"]
 
 _HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 _STOPS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP) if number is not None)
 
 
-class Stopped(KeyboardInterrupt):
+class Stopped(Message, KeyboardInterrupt):
     """The run was asked to stop by a signal, whose ``number`` this carries.
 
     It is ``whole`` if nothing was half done: who asks twice is not made to wait for that, and what is half done must
@@ -27,7 +29,8 @@ class Stopped(KeyboardInterrupt):
 
     def tell(self, story: str) -> None:
         """How far the run had come, and what became of it: the message from now on."""
-        self.args, self.is_told = (story,), True
+        super().__init__(story)
+        self.is_told = True
 
 
 class Stop:

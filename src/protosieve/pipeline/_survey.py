@@ -6,9 +6,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from protosieve import _defaults as default
 from protosieve._typing import Array
 from protosieve.io import find_sources
-from protosieve.kernels import MultiScale
 from protosieve.pipeline._bar import bar
 from protosieve.pipeline._fresh import fresh
 from protosieve.pipeline._job import Job
@@ -32,8 +32,8 @@ class Surveyed:
 def survey(
     inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    sample: int = 16384,
-    random_state: int | None = 0,
+    sample: int = default.SAMPLE,
+    random_state: int | None = default.RANDOM_STATE,
     quiet: bool = True,
     progress: Watcher | None = None,
     **columns: Any,
@@ -53,7 +53,6 @@ def survey(
     options = Options(
         inputs=names(inputs, "inputs"),
         n_prototypes=1,
-        kernel=MultiScale(),
         sample=sample,
         random_state=random_state,
         **several(columns),

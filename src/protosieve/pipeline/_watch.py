@@ -110,7 +110,7 @@ class Onlookers:
                 save_page(self._place, page)
                 there.append(f"shown in {self._place}")
         except OutputError as error:
-            return str(error)
+            return error.marked
         return f"the prototypes of the rows so far are {' and '.join(there)}" if there else None
 
     def _now(self, tick: Tick) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protosieve._words import one_line
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def axes_for(ax: "Axes | None", height: float = 4.0) -> "Axes":
 def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> "list[Axes]":
     """The first of the axes given, one for each thing to draw, the others switched off; else those of a new figure."""
     if isinstance(columns, bool) or not isinstance(columns, int | np.integer) or columns < 1:
-        raise ParameterError(f"columns must be a whole number of 1 or more, got {columns!r}")
+        raise ParameterError(f"{arg('columns')} must be a whole number of 1 or more, got {columns!r}")
     columns = min(int(columns), max(count, 1))
     lines = -(-max(count, 1) // columns)
     room = list(np.ravel(axes)) if axes is not None else _subplots(lines, columns, columns * size[0], lines * size[1])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._prototypes import Prototypes
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.plots._canvas import axes_for, grid_for
 from protosieve.plots._cards import draw_cards
 from protosieve.plots._coverage import draw_feature, draw_labels
@@ -238,7 +238,7 @@ class Plots:
 def _most(n: Any, axes: Any) -> int:
     """How many there is room for."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"n must be a whole number of 1 or more, got {n!r}")
+        raise ParameterError(f"{arg('n')} must be a whole number of 1 or more, got {n!r}")
     return int(n) if axes is None else min(int(n), np.size(axes))
 
 

@@ -1,12 +1,11 @@
 """Which columns are features, and of what kind: the schema and the user's words decide."""
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_list, is_number, is_text, is_time
 from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
@@ -67,7 +66,7 @@ def _unwanted(name: str, words: Words, named: Collection[str]) -> str | None:
         return None if name in named else "not among the features named"
     for option in ("exclude", "id", "label", *SHOWN):
         if name in words[option]:
-            return f"named with --{'map' if option == 'coordinates' else option}"
+            return f"named with {arg(option)}"
     return "it has no name in the file" if name == _UNNAMED else None
 
 
@@ -115,21 +114,25 @@ def _check_words(schema: pa.Schema, words: Words) -> None:
         for name in names:
             if name not in there:
                 raise InputError(
-                    f"{option}: there is no column {name!r}{meant(name, schema.names)} "
+                    f"{arg(option)}: there is no column {name!r}{meant(name, schema.names)} "
                     f"(the columns are {listing(schema.names)})"
                 )
             if option in ("features", "embedding") and name in words["exclude"]:
-                raise InputError(f"{option}: column {name!r} is named with exclude too; name it in one of them")
+                raise InputError(
+                    f"{arg(option)}: column {name!r} is named with {arg('exclude')} too; name it in one of them"
+                )
     for name in words["embedding"]:
         kind = _plain(schema.field(schema.names.index(name)).type)
         if not is_list(kind):
-            raise InputError(f"embedding: column {name!r} is {kind}, not a list of numbers; name a column of lists")
+            raise InputError(
+                f"{arg('embedding')}: column {name!r} is {kind}, not a list of numbers; name a column of lists"
+            )
 
 
 def _check_named(named: Collection[str], why: Mapping[str, str]) -> None:
     for name in named:
         if name in why:
-            raise InputError(f"features: column {name!r} cannot be used: {why[name]}")
+            raise InputError(f"{arg('features')}: column {name!r} cannot be used: {why[name]}")
 
 
 def _check_some(chosen: Mapping[str, Column], why: Mapping[str, str]) -> None:
@@ -141,25 +144,27 @@ def _check_some(chosen: Mapping[str, Column], why: Mapping[str, str]) -> None:
         reasons = listing([f"{name!r} ({word})" for name, word in why.items()]) or "there are none"
         raise InputError(
             f"no column can be used as a feature: {reasons}; give numbers, dates or text, or name a column of lists "
-            "with --embedding"
+            f"with {arg('embedding')}"
         )
 
 
 def _check_lists(schema: pa.Schema, words: Words, named: Collection[str]) -> None:
     """Lists of numbers are mostly what matters: whoever has some should say so, or say that they do not matter."""
     for field in () if named else schema:
-        kind, name = _plain(field.type), shlex.quote(field.name)
+        kind = _plain(field.type)
         unused = not _unwanted(field.name, words, named) and isinstance(_column(field, words), str)
         if unused and is_list(kind) and is_number(kind.value_type):
             raise InputError(
-                f"column {field.name!r} holds lists of numbers: choose by them with --embedding {name}, "
-                f"or leave them out with --exclude {name}"
+                f"column {field.name!r} holds lists of numbers: choose by them with "
+                f"{arg('embedding', field.name)}, or leave them out with {arg('exclude', field.name)}"
             )
 
 
 def _check_categorical(chosen: Mapping[str, Column], words: Words) -> None:
     for name in words["categorical"]:
         if name not in chosen:
-            raise InputError(f"categorical: column {name!r} is not among the features ({listing(list(chosen))})")
+            raise InputError(
+                f"{arg('categorical')}: column {name!r} is not among the features ({listing(list(chosen))})"
+            )
         if chosen[name].kind != "category":
-            raise InputError(f"categorical: column {name!r} holds lists, which cannot be categories")
+            raise InputError(f"{arg('categorical')}: column {name!r} holds lists, which cannot be categories")

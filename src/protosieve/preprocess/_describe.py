@@ -1,9 +1,9 @@
 """An encoding in plain lines."""
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from protosieve.errors import arg
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._lists import ListColumn
 from protosieve.preprocess._steps import OneHot, Step
@@ -74,10 +74,9 @@ def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
 
 def _rounded(names: Sequence[str]) -> Iterator[str]:
     for name in names[:_FEW]:
-        option = shlex.quote(name)
         yield (
             f"{name}: some whole numbers are beyond 2^53 and rounded to 16 digits; if they name rows, leave the column "
-            f"out with --exclude {option}, or keep it beside the result with --id {option}"
+            f"out with {arg('exclude', name)}, or keep it beside the result with {arg('id', name)}"
         )
     if len(names) > _FEW:
         yield f"{count(len(names) - _FEW, 'more column')} with whole numbers beyond 2^53, rounded to 16 digits"

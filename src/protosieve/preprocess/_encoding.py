@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typing import Array
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg, plain
 from protosieve.preprocess._columns import Column
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout, check_columns
@@ -106,7 +106,7 @@ class Encoding:
             name, value = step.names[place - first], raw[start + row, step.source_of(place - first)]
             raise InputError(
                 f"row {start + row} of these: column {name!r} holds {value:g}, which single precision cannot hold with "
-                f"scale={self.scale!r}; mend the value or leave the row out"
+                f"{arg('scale', self.scale)}; fix the value, or leave the row out"
             )
 
     def encode(self, table: Any) -> NDArray[np.float32]:
@@ -124,7 +124,7 @@ class Encoding:
         ]
         raw, problems = self.layout.raw(pa.table(cells, names=self.layout.columns), grow=False)
         for row, problem in problems:
-            raise InputError(f"row {row}: {problem}; mend the row or leave it out")
+            raise InputError(f"row {row}: {problem}; fix the row, or leave it out")
         return self.transform(raw)
 
     def _used(self) -> list[str]:
@@ -138,6 +138,10 @@ class Encoding:
 
     def describe(self) -> list[str]:
         """What is done with which columns, in plain lines."""
+        return list(map(plain, self.marked()))
+
+    def marked(self) -> list[str]:
+        """The same with arguments marked, for readers that call them otherwise: see `protosieve.errors`."""
         return description(self.layout, self.scale, self.steps, self.filled, self.dropped)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What a survey has found, made an encoding."""
 
 import itertools
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Float64
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
 from protosieve.preprocess._columns import Column
 from protosieve.preprocess._layout import Layout
@@ -106,8 +105,9 @@ class Draft:
         for i in np.flatnonzero(~fits).tolist():
             low, high = self.moments.low[index[i]], self.moments.high[index[i]]
             raise InputError(
-                f"column {names[i]!r} goes from {low:g} to {high:g}, too extreme a range for scale={self.scale!r} in "
-                f"single precision; bring it to a usual one, or leave it out with --exclude {shlex.quote(names[i])}"
+                f"column {names[i]!r} goes from {low:g} to {high:g}, too extreme a range for "
+                f"{arg('scale', self.scale)} in single precision; bring it to a usual one, or leave it out with "
+                f"{arg('exclude', names[i])}"
             )
 
     def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
@@ -127,7 +127,7 @@ class Draft:
 def _nothing_left(dropped: Mapping[str, str]) -> str:
     reasons = listing([f"{name!r} ({why})" for name, why in dropped.items()])
     texts = (
-        ", or embeddings of the texts with --embedding"
+        f", or embeddings of the texts with {arg('embedding')}"
         if any(why.endswith(_NAMING) for why in dropped.values())
         else ""
     )

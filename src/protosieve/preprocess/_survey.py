@@ -9,10 +9,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from protosieve import _defaults as default
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN, CategoryColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
@@ -91,7 +92,7 @@ class Survey:
         self.rows += later.rows
         return partial(_recoded, [place for _, place in _categories(self.layout)], codes)
 
-    def settle(self, scale: str = "standard", max_categories: int = 32) -> Encoding:
+    def settle(self, scale: str = default.SCALE, max_categories: int = default.MAX_CATEGORIES) -> Encoding:
         """Decide how rows are encoded.
 
         Parameters
@@ -102,9 +103,11 @@ class Survey:
             Columns of 0 and 1 per category column, for its most frequent values; all others share one more.
         """
         if scale not in SCALES:
-            raise ParameterError(f"scale must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
+            raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
         if not isinstance(max_categories, numbers.Integral) or isinstance(max_categories, bool) or max_categories < 1:
-            raise ParameterError(f"max_categories must be a whole number of at least 1, got {max_categories!r}")
+            raise ParameterError(
+                f"{arg('max_categories')} must be a whole number of at least 1, got {max_categories!r}"
+            )
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
         draft = Draft(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))

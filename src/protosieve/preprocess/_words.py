@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 
 __all__ = ["as_names", "count", "listing", "meant"]
 
@@ -17,7 +17,7 @@ def as_names(option: str, given: object) -> list[str]:
         names = list(names)
         if all(isinstance(name, str) for name in names):
             return list(dict.fromkeys(names))
-    raise ParameterError(f"{option} must be a column's name or a list of names, got {given!r}")
+    raise ParameterError(f"{arg(option)} must be a column's name or a list of names, got {given!r}")
 
 
 def listing(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.report._columns import Columns
 from protosieve.report._features import features_of, list_column, number_columns
 from protosieve.report._pictures import decoded, encoded, is_image
@@ -134,7 +134,8 @@ def _pixels(result: Prototypes, size: int, group: Looked) -> Array:
         return np.nan_to_num(np.array(table, np.float64).T)
     if group.rows.shape[1] != size:
         raise InputError(
-            f"image_shape: {size:,} pixels, and a row has {group.rows.shape[1]:,} numbers; give the shape of the rows"
+            f"{arg('image_shape')}: {size:,} pixels, and a row has {group.rows.shape[1]:,} numbers; give the "
+            "shape of the rows"
         )
     return _unscaled(result, group.rows)
 

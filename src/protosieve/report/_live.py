@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from protosieve.errors import OutputError, ParameterError
+from protosieve.errors import OutputError, ParameterError, arg
 from protosieve.report._guarded import PATIENCE, GuardedServer
 
 __all__ = ["HERE", "Live"]
@@ -159,7 +159,7 @@ def _host_and_port(at: str) -> tuple[str, int]:
     host, colon, port = at.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
-        raise ParameterError(f"watch must be a host and a port, such as {HERE} (port 0: any that is free), got {at!r}")
+        raise ParameterError(f"{arg('watch', at)} is no host and port, such as {HERE} (port 0: any that is free)")
     return host, int(port)
 
 
@@ -169,5 +169,6 @@ def _listen(at: str, live: Live) -> _Server:
         return _Server(host, port, live)
     except OSError as error:
         raise OutputError(
-            f"watch: cannot listen on {at}: {error.strerror or error}; give another port, or 0 for any that is free"
+            f"{arg('watch', at)}: cannot listen there: {error.strerror or error}; give another port, or 0 for any "
+            "that is free"
         ) from error

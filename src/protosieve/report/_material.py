@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protosieve._blas import one_thread
 from protosieve._prototypes import DataSample, Prototypes
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.report._columns import Columns, as_columns, rows_in, taken
 from protosieve.report._features import Feature, features_of, spread_of
 from protosieve.report._given import rows_of
@@ -227,7 +227,7 @@ def _places(own: Columns, view: View, at: NDArray[np.int64] | None = None, count
 def _per_row(name: str, given: Any, at: NDArray[np.int64], count: int) -> list[Any]:
     found = len(given) if hasattr(given, "__len__") else 0
     if found != count:
-        raise InputError(f"{name} has {found:,} values and data {count:,} rows; give one for each row")
+        raise InputError(f"{arg(name)} has {found:,} values and data {count:,} rows; give one for each row")
     return Columns([name], [given]).take(at).cells(name)
 
 
@@ -237,4 +237,6 @@ def _floats(own: Columns, name: str) -> Float64:
             [np.nan if is_missing(cell) or cell == "" else float(cell) for cell in own.cells(name)], np.float64
         )
     except (TypeError, ValueError) as error:
-        raise InputError(f"coordinates: column {name!r} does not hold numbers ({error}); name another") from error
+        raise InputError(
+            f"{arg('coordinates')}: column {name!r} does not hold numbers ({error}); name another"
+        ) from error

@@ -125,11 +125,7 @@ class Quality:
         if self.random is None:
             return []
         random, own, by = self.random
-        given = (allowed(self.result), random, own)
-        told = (
-            beside_random(*given) if self.result.provenance else beside_random(*given, "try a kernel of another width")
-        )
-        return [told + by]
+        return [beside_random(allowed(self.result), random, own) + by]
 
     def drawn(self, curve: Curve) -> dict[str, Any]:
         """The curve as plain values. Random rows are on it where the judge of the curve judged them, too."""

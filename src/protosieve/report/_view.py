@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.report._columns import is_line
 
 __all__ = ["View", "image_shape_of"]
@@ -40,16 +40,16 @@ class View:
         for name in ("image", "text", "title"):
             value = getattr(self, name)
             if not isinstance(value, str | None):
-                raise ParameterError(f"{name} must be {_what(name)}, got {_brief(value)}")
+                raise ParameterError(f"{arg(name)} must be {_what(name)}, got {_brief(value)}")
         if not isinstance(self.label, str | None) and not is_line(self.label):
             raise ParameterError(
-                f"label must be the name of a column, or have one label per row, got {_brief(self.label)}"
+                f"{arg('label')} must be the name of a column, or have one label per row, got {_brief(self.label)}"
             )
         object.__setattr__(self, "image_shape", image_shape_of(self.image_shape))
         object.__setattr__(self, "coordinates", _coordinates(self.coordinates))
         if self.image_shape is not None and self.image is not None:
             raise ParameterError(
-                f"image={self.image!r} and image_shape={self.image_shape!r} are two sources of one picture; give one"
+                f"{arg('image', self.image)} and {arg('image_shape')} are two sources of one picture; give one"
             )
 
     def over(self, parameters: Mapping[str, Any]) -> "View":
@@ -81,8 +81,8 @@ def image_shape_of(given: Any) -> tuple[int, ...] | None:
     shape = tuple(_whole(part) for part in parts) if isinstance(parts, list | tuple | np.ndarray) else ()
     if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:3] not in [(), *((n,) for n in _CHANNELS)]:
         raise ParameterError(
-            "image_shape must be height and width of an image, such as 28x28, or with 1, 3 or 4 channels, such as "
-            f"32x32x3; got {given!r}"
+            f"{arg('image_shape')} must be height and width of an image, such as 28x28, or with 1, 3 or 4 "
+            f"channels, such as 32x32x3; got {given!r}"
         )
     return shape
 
@@ -105,7 +105,7 @@ def _coordinates(given: Any) -> Any:
         array = np.zeros(0)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ParameterError(
-            "coordinates must be two names of columns, or an array with two columns and a line per row of data; "
+            f"{arg('coordinates')} must be two names of columns, or an array with two columns and a line per row; "
             f"got {'shape ' + str(array.shape) if isinstance(given, np.ndarray) else repr(given)[:80]}"
         )
     return array

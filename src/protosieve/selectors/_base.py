@@ -20,7 +20,7 @@ from protosieve._prototypes import Prototypes
 from protosieve._threads import ahead_of
 from protosieve._typed import are_finite, require
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError, ProtosieveError
+from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
 from protosieve.objectives import Block, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
@@ -432,6 +432,6 @@ class StreamSelector(Selector, Generic[State, Judge]):
             now = getattr(self, name)
             if not same(now, began):
                 raise ParameterError(
-                    f"{name} was {began!r} when the stream began and is {now!r} after {self._stream.n_seen} rows; "
-                    "set it back, or call fit or a new selector to start again"
+                    f"{arg(name)} was {began!r} when the stream began and is {now!r} after {self._stream.n_seen} "
+                    "rows; set it back, or call fit or a new selector to start again"
                 )

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 
 __all__ = ["parts_of", "split", "with_parts"]
 
@@ -35,7 +35,7 @@ def with_parts(owner: str, name: str, value: Any, parts: Mapping[str, Any]) -> A
         if part not in known:
             has = f"has {', '.join(known)}" if known else "has no parameters"
             raise ParameterError(
-                f"{owner}: {name}__{part} was given, and {name} is {value!r}, which {has}; "
+                f"{owner}: {arg(f'{name}__{part}')} was given, and {name} is {value!r}, which {has}; "
                 f"set {name} itself, or leave {name}__{part} out"
             )
     return dataclasses.replace(value, **parts)

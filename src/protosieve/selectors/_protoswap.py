@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.exchange import Members
 from protosieve.kernels import Points
 from protosieve.means import Mean, sample_for, stage_of, stage_size
@@ -177,15 +177,16 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         super()._check_parameters()
         if not isinstance(self.candidates, str) and self.candidates < self.n_prototypes:
             raise ParameterError(
-                f"ProtoSwap: candidates={self.candidates} is fewer than n_prototypes={self.n_prototypes}; "
+                f"ProtoSwap: {arg('candidates', self.candidates)} is fewer than "
+                f"{arg('n_prototypes', self.n_prototypes)}; "
                 'give more, or "auto"'
             )
 
     def _check_streaming(self) -> None:
         if self._takes_all and self.passes not in (None, 1):
             raise ParameterError(
-                f"ProtoSwap: passes={self.passes} over all rows needs stored data, and partial_fit sees its rows once; "
-                'use fit, candidates="auto" or passes=1'
+                f"ProtoSwap: {arg('passes', self.passes)} over all rows needs stored data, and partial_fit sees "
+                f"its rows once; use fit, {arg('candidates', 'auto')} or {arg('passes', 1)}"
             )
 
     def _begun(self) -> KernelMean:

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 
 __all__ = ["Rule", "ratio_less_one", "share", "whole_number"]
 
@@ -29,7 +29,7 @@ class Rule:
 
     def check(self, owner: str, name: str, value: object) -> None:
         if not self.holds(value):
-            raise ParameterError(f"{owner}: {name} must be {self.words}, got {value!r}")
+            raise ParameterError(f"{owner}: {arg(name)} must be {self.words}, got {value!r}")
 
 
 def whole_number(at_least: int) -> Rule:

@@ -19,7 +19,7 @@ from protosieve import _html
 from protosieve._blas import one_thread
 from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning
+from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
@@ -281,12 +281,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
         if 2 * kept < min(self.n_prototypes, n_seen):
             remedy = self._keeps_more if self.objective is None else stated.keeps_more()
-            why = f"no other of {n_seen} rows adds enough to what these say. {remedy}"
+            why = f"none of the other {n_seen - kept} rows improves the fit enough. {remedy}"
             if certificate.residual <= _NOTHING_LEFT:
                 why = "these say all there is to say of the target"
             warnings.warn(
-                f"{type(self).__name__} kept {kept} of n_prototypes={self.n_prototypes}: to {stated.describe()} {why}",
-                ProtosieveWarning,
+                ProtosieveWarning(
+                    f"{type(self).__name__} kept {kept} of {arg('n_prototypes', self.n_prototypes)}: to "
+                    f"{stated.describe()} {why}"
+                ),
                 stacklevel=6,
             )
 
@@ -297,8 +299,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             rule.check(type(self).__name__, name, getattr(self, name))
         if not (self.mean is None or isinstance(self.mean, Mean)):
             raise ParameterError(
-                f"{type(self).__name__}: mean must be a mean of protosieve.means, such as ReservoirMean(), or None; "
-                f"got {self.mean!r}"
+                f"{type(self).__name__}: {arg('mean')} must be a mean of protosieve.means, such as "
+                f"ReservoirMean(), or None; got {self.mean!r}"
             )
         if self.objective is not None:
             self._check_objective()
@@ -309,8 +311,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         name, objective = type(self).__name__, self.objective
         if not isinstance(objective, Objective) or isinstance(objective, KernelMean):
             raise ParameterError(
-                f"{name}: objective must be one of protosieve.objectives, such as LeastSquares(y), or None for the "
-                f"kernel mean; got {objective!r}"
+                f"{name}: {arg('objective')} must be one of protosieve.objectives, such as LeastSquares(y), or "
+                f"None for the kernel mean; got {objective!r}"
             )
         if self._needs not in objective.offers:
             *others, last = _content_with(objective)
@@ -321,7 +323,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         for word in ("kernel", "mean"):
             if getattr(self, word) is not None:
                 raise ParameterError(
-                    f"{name}: {word}={getattr(self, word)!r} belongs to the kernel mean, and the objective is "
+                    f"{name}: {arg(word, getattr(self, word))} belongs to the kernel mean, and the objective is "
                     f"{type(objective).__name__}; leave one of the two out"
                 )
 
@@ -349,8 +351,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self._remember_columns(X, reset=True)
         if len(rows) < self.n_prototypes:
             warnings.warn(
-                f"n_prototypes={self.n_prototypes} but X has {len(rows)} rows: at most these are kept",
-                ProtosieveWarning,
+                ProtosieveWarning(
+                    f"{arg('n_prototypes', self.n_prototypes)} but X has {len(rows)} rows: at most these are kept"
+                ),
                 stacklevel=3,
             )
         return rows, given
@@ -433,5 +436,6 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"random_state must be None, a whole number of at least 0 or a NumPy generator, got {random_state!r}"
+            f"{arg('random_state')} must be None, a whole number of at least 0 or a NumPy generator, got "
+            f"{random_state!r}"
         ) from error

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from protosieve._typing import Array, Float64
+from protosieve.errors import arg
 from protosieve.means import Mean
 from protosieve.objectives import Block, KernelMean, Objective, Weighed
 from protosieve.selectors._sieves import Sieves
@@ -120,7 +121,8 @@ class SieveStreaming(ThresholdSelector):
     summary: ClassVar[str] = "a set per threshold, in one pass; all weigh the same"
     weighs_equally: ClassVar[bool] = True
     _keeps_more: ClassVar[str] = (
-        "With weights of 1/m a row must be like much of the target: a wider kernel or a larger n_prototypes keeps more"
+        "With weights of 1/m a row must be like much of the target: a wider kernel or a larger "
+        f"{arg('n_prototypes')} keeps more"
     )
 
     def __init__(

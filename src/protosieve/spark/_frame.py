@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from protosieve.distributed import Partition, Plan, levels
-from protosieve.errors import InputError, ParameterError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io import BatchSource, Stretch
 from protosieve.io._file import explain
 from protosieve.spark._returned import Returned
@@ -23,10 +23,10 @@ __all__ = ["Frame"]
 class Frame:
     """A DataFrame, checked. Inside, its columns go by their places: Spark takes a dot in a name for a field's."""
 
-    def __init__(self, df: "DataFrame", argument: str, title: str) -> None:
-        _check(df, argument)
+    def __init__(self, df: "DataFrame", name: str, title: str) -> None:
+        _check(df, name)
         self.title = title
-        self.schema = _schema_of(df, argument)
+        self.schema = _schema_of(df, name)
         self._df = df.toDF(*(_place(i) for i in range(len(self.schema))))
 
     def source(self) -> BatchSource:
@@ -98,29 +98,29 @@ def _place(i: int) -> str:
     return f"c{i}"
 
 
-def _check(df: Any, argument: str) -> None:
+def _check(df: Any, name: str) -> None:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import UserDefinedType
 
     if not isinstance(df, DataFrame):
         raise ParameterError(
-            f"{argument} must be a DataFrame of Spark, got a {type(df).__name__}; files are for protosieve.select"
+            f"{arg(name)} must be a DataFrame of Spark, got a {type(df).__name__}; files are for protosieve.select"
         )
-    twice = [name for name, times in Counter(df.columns).items() if times > 1]
+    twice = [column for column, times in Counter(df.columns).items() if times > 1]
     if twice:
-        raise InputError(f"{argument}: {twice[0]!r} names more than one column; give each column its own name")
+        raise InputError(f"{arg(name)}: {twice[0]!r} names more than one column; give each column its own name")
     for field in df.schema.fields:
         if isinstance(field.dataType, UserDefinedType):
             raise InputError(
-                f"{argument}: column {field.name!r} is a {type(field.dataType).__name__}, which Arrow has no type for; "
-                "make lists of vectors with pyspark.ml.functions.vector_to_array, or drop the column"
+                f"{arg(name)}: column {field.name!r} is a {type(field.dataType).__name__}, which Arrow has no "
+                "type for; make lists of vectors with pyspark.ml.functions.vector_to_array, or drop the column"
             )
 
 
-def _schema_of(df: "DataFrame", argument: str) -> pa.Schema:
+def _schema_of(df: "DataFrame", name: str) -> pa.Schema:
     try:
         return df.limit(0).toArrow().schema
     except Exception as error:  # Spark has an error of its own for every type
         raise InputError(
-            f"{argument}: its columns cannot become those of Arrow: {explain(error)}; cast or drop what it names"
+            f"{arg(name)}: its columns cannot become those of Arrow: {explain(error)}; cast or drop what it names"
         ) from error

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from protosieve import _defaults as default
 from protosieve._prototypes import Prototypes
 from protosieve.errors import ParameterError
 from protosieve.io import check_output, write_table
@@ -25,22 +26,22 @@ def select(
     n_prototypes: int | str,
     *,
     target: "DataFrame | None" = None,
-    method: str = "swap",
+    method: str = default.METHOD,
     features: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
     label: str | None = None,
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
-    scale: str = "standard",
-    max_categories: int = 32,
-    kernel: str | Kernel | Callable[..., Any] = "multiscale",
+    scale: str = default.SCALE,
+    max_categories: int = default.MAX_CATEGORIES,
+    kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
-    sample: int = 16384,
+    sample: int = default.SAMPLE,
     exact_weights: bool = False,
     output: str | os.PathLike[str] | None = None,
-    random_state: int | None = 0,
-    bad_rows: str = "error",
+    random_state: int | None = default.RANDOM_STATE,
+    bad_rows: str = default.BAD_ROWS,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
     text: str | None = None,

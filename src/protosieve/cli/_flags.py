@@ -1,0 +1,64 @@
+"""Python's arguments as the flags they are here, which no other part of the package knows."""
+
+import ast
+import re
+import shlex
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any
+
+from protosieve.errors import ARGUMENT, Message
+
+__all__ = ["command_of", "flags", "in_flags"]
+
+_OWNER = re.compile(f"^\\w+: (?={ARGUMENT.pattern})")  # whose argument it is in Python; here all are the command's
+
+
+@cache
+def flags() -> dict[str, str]:
+    """The flag of each argument, as the commands declare it."""
+    return {option.name: option.opts[0] for command in ("report", "compare", "select") for option in _options(command)}
+
+
+def _options(command: str) -> list[Any]:
+    from typer.main import get_command  # what is told where there is no typer names no flags
+
+    from protosieve.cli._app import app
+
+    commands: dict[str, Any] = getattr(get_command(app), "commands")  # noqa: B009  # which typer's types do not tell
+    return [one for one in commands[command].params if one.param_type_name == "option"]
+
+
+def in_flags(said: object) -> str:
+    """A message whose arguments are marked, or what carries one, with flags in their place.
+
+    >>> from protosieve.errors import arg
+    >>> in_flags(f"compare: {arg('n_prototypes')} must be a whole number of at least 1, got 0")
+    '-m must be a whole number of at least 1, got 0'
+    >>> in_flags(f"leave it out with {arg('exclude', 'my x')}, or go on with {arg('resume', True)}")
+    "leave it out with --exclude 'my x', or go on with --resume"
+    """
+    marked = said.marked if isinstance(said, Message) else str(said)
+    return ARGUMENT.sub(lambda found: _flag(found[1], found[2]), _OWNER.sub("", marked))
+
+
+def _flag(name: str, value: str | None) -> str:
+    flag = flags().get(name, name)
+    if value is None or value == "True":
+        return flag
+    flag = flags().get(f"{name}_at", flag)  # --watch is a switch, and --watch-at has its value
+    return f"{flag} {shlex.quote(ast.literal_eval(value)) if value[0] in _QUOTES else value}"
+
+
+_QUOTES = "'\""
+
+
+def command_of(given: Mapping[str, Any], deciding: Collection[str]) -> str:
+    """The command line of ``select`` that was given, of those options that decide what is chosen."""
+    words = ["protosieve", "select", *given["inputs"]]
+    for option in _options("select"):
+        value = given[option.name]
+        if option.name in deciding and value != option.default:
+            for one in value if isinstance(value, list) else [value]:
+                words += [option.opts[0]] if one is True else [option.opts[0], one]
+    return shlex.join(words)
