@@ -29,7 +29,7 @@ unit: $(VENV)/.ready
 	$(RUN) -m pytest -n auto --dist loadgroup
 
 test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
-	$(VENV)-spark/bin/python -m pytest tests/test_spark.py
+	$(VENV)-spark/bin/python -m pytest tests/spark
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
@@ -78,7 +78,8 @@ screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, i
 
 soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files, 1,200 failures in the middle: two hours or so
 	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 $(RUN) -m pytest -n auto -o timeout=0 \
-	    tests/test_checkpoint.py tests/test_fuzz.py tests/test_io_fuzz.py tests/test_forged_states.py tests/test_exits.py
+	    tests/pipeline/test_checkpoint.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
+	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

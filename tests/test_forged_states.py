@@ -23,7 +23,7 @@ AT_ONCE = 100
 @pytest.mark.parametrize("first", range(0, FORGED, AT_ONCE))
 def test_a_forged_state_is_refused_or_works_in_a_gigabyte(first):
     count = min(AT_ONCE, FORGED - first)
-    script = Path(__file__).with_name("forged.py")
+    script = Path(__file__).with_name("forged_states.py")
     command = [sys.executable, str(script), str(SEED + first), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
     assert (done.returncode, done.stderr[-2000:]) == (0, "")

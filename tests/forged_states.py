@@ -1,8 +1,8 @@
 """State files that somebody has forged, each with a right digest, and what becomes of whoever uses them.
 
-``python tests/forged.py FIRST COUNT`` makes and uses that many in this process, whose data may take 1 GB, and prints a
-line of JSON for each: it is "refused" when it is read, an "error" of ours comes later, or it "works"; nothing else may
-happen.
+``python tests/forged_states.py FIRST COUNT`` makes and uses that many in this process, whose data may take 1 GB, and
+prints a line of JSON for each: it is "refused" when it is read, an "error" of ours comes later, or it "works"; nothing
+else may happen.
 """
 
 import copy

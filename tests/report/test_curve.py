@@ -16,7 +16,7 @@ from protosieve.report import Material, View
 from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
 from protosieve.report._quality import Quality, quality
-from report_stories import run
+from report_runs import run
 
 
 def clouds(n=300, d=5, seed=0):

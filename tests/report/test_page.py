@@ -2,10 +2,10 @@
 
 import pytest
 
-import stories
+import report_page_examples as examples
 from browsers import shown_cards
 from protosieve.report import render
-from story_parts import card
+from report_page_parts import card
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 def files(tmp_path_factory):
     """Every story and its page, on disk."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {name: make() for name, make in stories.STORIES.items()}
+    made = {name: make() for name, make in examples.STORIES.items()}
     for name, story in made.items():
         (folder / f"{name}.html").write_bytes(render(story))
     return {name: (story, folder / f"{name}.html") for name, story in made.items()}
@@ -54,7 +54,7 @@ def in_window(page, selector):
     return bottom > 0 and top < height
 
 
-@pytest.mark.parametrize("name", stories.STORIES)
+@pytest.mark.parametrize("name", examples.STORIES)
 def test_it_opens_from_disk_says_nothing_to_the_console_and_asks_for_nothing_else(files, visit, name):
     window = visit()
     story, file = files[name]
@@ -65,7 +65,7 @@ def test_it_opens_from_disk_says_nothing_to_the_console_and_asks_for_nothing_els
     assert window.said == []
 
 
-@pytest.mark.parametrize("name", stories.STORIES)
+@pytest.mark.parametrize("name", examples.STORIES)
 def test_it_is_never_wider_than_the_window(files, visit, name):
     window = visit((390, 844))
     page = window.open(files[name][1])
@@ -96,7 +96,7 @@ LINES = "box => box.getBoundingClientRect().height / parseFloat(getComputedStyle
 
 @pytest.mark.parametrize("lead", ["5.3 ×", "12,345,678 ×", "99.9996 %", "99.999999997 %", "100 %", "-50.0 %"])
 def test_the_headline_is_one_line_at_every_width(visit, tmp_path, lead):
-    story = stories.digits(8)
+    story = examples.digits(8)
     story["quality"]["lead"] = lead
     (tmp_path / "x.html").write_bytes(render(story))
     window = visit((1280, 844))
@@ -120,7 +120,7 @@ def test_the_nav_says_which_section_the_reader_is_in(digits):
 
 def test_the_rest_of_the_labels_around_a_card_is_not_taken_for_a_label_called_other(visit, tmp_path):
     rest = [["other", 0.6], [None, 0.4]]
-    (tmp_path / "x.html").write_bytes(render({**stories.bare(), "cards": [card(0, 1.0, label="other", around=rest)]}))
+    (tmp_path / "x.html").write_bytes(render({**examples.bare(), "cards": [card(0, 1.0, label="other", around=rest)]}))
     page = visit().open(tmp_path / "x.html")
     assert page.locator(".near").all_inner_texts() == ["other 60\u202f%", "others 40\u202f%"]
     kinds = page.eval_on_selector_all(".pieces > span", "all => all.map((piece) => piece.className)")
@@ -265,8 +265,8 @@ def test_an_address_that_names_a_card_opens_at_it(files, visit):
 
 def test_a_long_text_is_cut_and_the_whole_of_it_is_a_press_away(visit, tmp_path):
     text = "All of this text is to be read by whoever wants to. " * 20 + "THE END"
-    picture = stories.digits(8)["cards"][0]["image"]
-    (tmp_path / "x.html").write_bytes(render({**stories.bare(), "cards": [card(0, 1.0, text=text, image=picture)]}))
+    picture = examples.digits(8)["cards"][0]["image"]
+    (tmp_path / "x.html").write_bytes(render({**examples.bare(), "cards": [card(0, 1.0, text=text, image=picture)]}))
     page = visit().open(tmp_path / "x.html")
     assert page.locator("#card-1 img").is_visible()
     assert page.locator("#card-1 .quote").inner_text().endswith("…")

@@ -265,7 +265,8 @@ def spark():
         pytest.skip("Spark needs Java, and there is none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent))  # tasks of these tests are functions of this file
+        _, tests, root, *_ = Path(__file__).parents
+        patch.setenv("PYTHONPATH", f"{root}{os.pathsep}{tests}")  # tasks of these tests are functions of this file
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.sql.shuffle.partitions", 2)

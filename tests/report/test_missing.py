@@ -10,7 +10,7 @@ from protosieve.kernels import Gaussian, Linear
 from protosieve.objectives import LeastSquares
 from protosieve.report import Material, View, blank
 from protosieve.report._missing import Missed, criticised, criticism_sentence, standard_errors
-from report_stories import told
+from report_runs import told
 
 
 def test_the_standard_error_is_how_much_means_differ_from_sample_to_sample():

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_digits
 
-from story_parts import (
+from report_page_parts import (
     HOSTILE,
     Story,
     around,

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import mortal
+import killed_processes
 from oracles import select_in_turn
+from partition_jobs import job_of, options, people, same
 from protosieve import (
     InputError,
     OutputError,
@@ -39,26 +40,11 @@ from protosieve.distributed import _merge as merging
 from protosieve.distributed._flight import window_of
 from protosieve.distributed._task import Attempt
 from protosieve.io._parquet import ParquetSource
-from protosieve.kernels import MultiScale
 from protosieve.pipeline import Stopped
-from protosieve.pipeline._options import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 ROWS = 3000
-
-
-def people(n, seed=0):
-    rng = np.random.default_rng(seed)
-    group = np.sort(rng.integers(5, size=n))
-    return pa.table(
-        {
-            "height": rng.normal(size=n) + group,
-            "depth": rng.normal(size=n),
-            "town": [["Ulm", "Bonn", "Kiel", "Jena", None][i] for i in group],
-            "name": [f"row {i}" for i in range(n)],
-        }
-    )
 
 
 @pytest.fixture(scope="module")
@@ -70,27 +56,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-def options(folder, m=20, **others):
-    asked = {"id": ["name"], "exact_weights": True, "sample": 1000, "partition_rows": 250, **others}
-    return Options([str(folder)], m, MultiScale(), **asked)
-
-
-def job_of(folder, **others):
-    return begin(options(folder, **others))
-
-
 @pytest.fixture(scope="module")
 def alone(folder):
     """One partition after the other, merged by a tree of threes."""
     return select_in_turn(job_of(folder), 3)
-
-
-def same(one, other):
-    return (
-        one.indices.tolist() == other.indices.tolist()
-        and one.weights.tolist() == other.weights.tolist()
-        and one.table.equals(other.table)
-    )
 
 
 class Counting(Executor):
@@ -438,7 +407,7 @@ def test_what_is_done_when_an_error_comes_is_kept_and_not_told_of(folder, tmp_pa
 
 
 def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(driving, "summarise", mortal.Mortal(driving.summarise, tmp_path, 2))
+    monkeypatch.setattr(driving, "summarise", killed_processes.Mortal(driving.summarise, tmp_path, 2))
     with (
         ProcessPoolExecutor(2, get_context("spawn")) as pool,
         pytest.raises(ProtosieveError, match=r"of the pass to survey is lost, for a process of the executor died"),
@@ -525,7 +494,7 @@ def test_a_driver_killed_in_any_phase_goes_on_with_what_is_missing(folder, tmp_p
     assert fan_in(20) == 8
     calls, work, out = tmp_path / "calls", tmp_path / "work", tmp_path / "out.parquet"
     calls.mkdir()
-    command = [sys.executable, mortal.__file__, name, life, calls, folder, work, out]
+    command = [sys.executable, killed_processes.__file__, name, life, calls, folder, work, out]
     assert subprocess.run(list(map(str, command))).returncode == -signal.SIGKILL
     assert not out.exists()
     asked = {"id": "name", "exact_weights": True, "sample": 1000, "partition_rows": 250}

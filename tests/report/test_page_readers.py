@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-import stories
+import report_page_examples as examples
 from browsers import grave_findings, shown_cards
 from protosieve.report import render
-from story_parts import HOSTILE
+from report_page_parts import HOSTILE
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -20,7 +20,7 @@ def file(tmp_path):
 
     def write(name):
         path = tmp_path / f"{name}.html"
-        path.write_bytes(render(stories.STORIES[name]()))
+        path.write_bytes(render(examples.STORIES[name]()))
         return path
 
     return write

@@ -329,7 +329,7 @@ def test_the_accessor_says_whose_it_is(result):
 
 
 def test_what_the_page_prints_runs(tmp_path, monkeypatch):
-    page = (Path(__file__).parents[1] / "docs" / "plots.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "plots.md").read_text()
     monkeypatch.chdir(tmp_path)
     known = {"umap": load_digits().data[:, 10:12]}
     for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):

@@ -16,7 +16,7 @@ from protosieve.io import write_table
 from protosieve.report import _images
 from protosieve.report._pictures import decoded, encoded, is_image
 from protosieve.report._png import png, pooled
-from report_stories import run, told
+from report_runs import run, told
 
 Image = pytest.importorskip("PIL.Image")
 

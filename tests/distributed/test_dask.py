@@ -11,14 +11,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from mortal import PLACES, Deadly, Mortal
+from killed_processes import PLACES, Deadly, Mortal
 from oracles import select_in_turn
+from partition_jobs import job_of, options, people, same
 from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
 from protosieve.distributed import Cluster, LocalWorkers, begin, drive
 from protosieve.distributed._flight import window_of
 from terminals import COMMAND, environment
-from test_driver import job_of, options, people, same
 
+pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")  # which it needs
 

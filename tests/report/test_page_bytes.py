@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stories
+import report_page_examples as examples
 from protosieve.plots._colours import label_colours
 from protosieve.report import _page, render
-from story_parts import HOSTILE
+from report_page_parts import HOSTILE
 
 
 class Parts(HTMLParser):
@@ -48,9 +48,9 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-@pytest.mark.parametrize("name", stories.STORIES)
+@pytest.mark.parametrize("name", examples.STORIES)
 def test_the_story_comes_back_from_the_page_as_it_was(name):
-    story = stories.STORIES[name]()
+    story = examples.STORIES[name]()
     parts = Parts(render(story))
     assert [json.loads(text) for text in parts.found["json"]] == [story]
     assert len(parts.found["script"]) == len(parts.found["style"]) == 1
@@ -67,7 +67,7 @@ def test_no_text_whatever_ends_the_script_element_or_changes(text, odd, hostile)
 
 
 def test_the_policy_allows_this_script_and_this_style_and_nothing_else():
-    parts = Parts(render(stories.digits()))
+    parts = Parts(render(examples.digits()))
     rules = parts.rules()
     assert rules.pop("script-src") == digest(parts.found["script"][0])
     assert rules.pop("style-src") == digest(parts.found["style"][0])
@@ -76,16 +76,16 @@ def test_the_policy_allows_this_script_and_this_style_and_nothing_else():
 
 
 def test_only_a_live_page_may_ask_and_only_its_own_server():
-    assert "connect-src" not in Parts(render(stories.bare())).rules()
-    assert Parts(render(stories.bare(), live=True)).rules()["connect-src"] == "'self'"
+    assert "connect-src" not in Parts(render(examples.bare())).rules()
+    assert Parts(render(examples.bare(), live=True)).rules()["connect-src"] == "'self'"
 
 
 def test_the_title_is_escaped():
-    assert Parts(render(stories.hostile())).found["title"] == [stories.hostile()["title"]]
+    assert Parts(render(examples.hostile())).found["title"] == [examples.hostile()["title"]]
 
 
 def test_nothing_of_the_template_is_left_and_nothing_of_the_data_is_taken_for_it():
-    page = render({**stories.bare(), "title": "{{script}}"}).decode()
+    page = render({**examples.bare(), "title": "{{script}}"}).decode()
     assert page.count("{{") == 2  # the title, in the head and in the story
     assert "<title>{{script}}</title>" in page
 
@@ -110,9 +110,9 @@ def test_the_script_has_no_way_to_make_html_of_text(word):
 
 
 def test_five_hundred_prototypes_with_pictures_take_less_than_three_megabytes():
-    assert len(render(stories.large())) < 3e6
+    assert len(render(examples.large())) < 3e6
 
 
 def test_a_number_that_json_does_not_know_is_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
-        render({**stories.bare(), "state": float("nan")})
+        render({**examples.bare(), "state": float("nan")})

@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from test_io_fuzz import ENDINGS, damaged, whole
+from damaged_files import ENDINGS, damaged, whole
 
 CASES = int(os.environ.get("PROTOSIEVE_FUZZ", "300"))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
@@ -115,11 +115,9 @@ def test_a_run_ends_well_or_with_one_line(group, tmp_path):
     rows.mkdir()
     (tmp_path / "out").mkdir()
     fill(rows, group, cases)
-    here = str(Path(__file__).parent)
-    script = f"import sys; sys.path.insert(0, {here!r}); import test_fuzz as t; t.run(sys.argv[1])"
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=120 + 2 * cases
-    )
+    script = "import sys; sys.path[:0] = sys.argv[2:]; import test_damaged_and_odd_files as t; t.run(sys.argv[1])"
+    command = [sys.executable, "-c", script, str(tmp_path), *map(str, Path(__file__).parents[:2])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120 + 2 * cases)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"at {lines[-1:]} of {tmp_path}: {done.stderr[-2000:]}"
     assert len(lines) == cases

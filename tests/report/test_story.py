@@ -22,7 +22,7 @@ from protosieve.means import ReservoirMean
 from protosieve.objectives import LeastSquares, SetFunction
 from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, story
-from report_stories import people, run, told
+from report_runs import people, run, told
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from importlib import resources
 
 import pytest
 
-import stories
+import report_page_examples as examples
 from protosieve.report import render
 from protosieve.report._features import as_date
-from story_parts import card, label, number, quality
+from report_page_parts import card, label, number, quality
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-STORY = stories.digits()
+STORY = examples.digits()
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_numbers_are_written_for_people(visit):
 
 def stretched(story):
     """Numbers as long as they come: many million rows, residuals near nothing, long names."""
-    made = {**story, "stream": {**stories.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
+    made = {**story, "stream": {**examples.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
     made["coverage"] = {**story["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
     values = [label(name, 0.3, 1, 0.31, 0.3) for name in ("W" * 60, "a label of several words that goes on", "b")]
     made["coverage"]["labels"]["values"] = values
@@ -80,7 +80,7 @@ BEYOND = """() => [...document.querySelectorAll(".canvas text")].filter((word) =
 }).map((word) => `${word.ownerSVGElement.parentNode.id}: ${word.textContent}`)"""
 
 
-@pytest.mark.parametrize("story", [stretched(STORY), stories.mixed(), stories.texts(), stories.hostile()])
+@pytest.mark.parametrize("story", [stretched(STORY), examples.mixed(), examples.texts(), examples.hostile()])
 def test_no_word_of_a_chart_is_cut_at_its_edge(opened, story):
     page, window = opened(story)
     for width in (1280, 800, 390, 320):

@@ -31,7 +31,7 @@ from protosieve.kernels import Gaussian
 
 pytestmark = pytest.mark.xdist_group("experiments")  # they share a run that takes a minute
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def _command(*words):

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-import stories
+import report_page_examples as examples
 from browsers import grave_findings, shown_cards
 from protosieve.report import blank, render
 
@@ -81,7 +81,7 @@ def state(rows, **more):
 @pytest.fixture
 def server():
     """A run that has seen a hundred rows."""
-    found = Server({**stories.digits(8, 300), "state": state(100)})
+    found = Server({**examples.digits(8, 300), "state": state(100)})
     yield found
     if not found.over:
         found.close()
@@ -96,7 +96,7 @@ def test_it_shows_each_newer_story_and_says_where_the_run_is(server, visit):
     page = window.page
     page.goto(server.address)
     wait_for(page, "#status", "Running: select (2 of 2), 100 rows, 5.6")
-    server.tell(**{**stories.digits(), "state": state(1000, note="waiting for more")})
+    server.tell(**{**examples.digits(), "state": state(1000, note="waiting for more")})
     wait_for(page, "#status", "1,000 rows, 56\u202f%, waiting for more")
     assert page.locator("h1").inner_text() == "20 of 1,797 rows"
     assert shown_cards(page) == list(range(20))
@@ -115,7 +115,7 @@ def test_sections_come_when_there_is_something_to_say(visit):
     assert page.locator("main section:visible").count() == 1
     assert page.locator("#nav").is_hidden()
     assert page.locator("#progress").is_hidden()
-    server.tell(**{**stories.digits(), "state": state(500)})
+    server.tell(**{**examples.digits(), "state": state(500)})
     page.locator("#map-chart .marker").first.wait_for(state="attached")
     assert page.locator(".waiting").count() == 0
     assert page.locator("#nav a").count() == 8
@@ -139,7 +139,7 @@ def test_what_the_reader_chose_is_kept(server, visit):
     page.locator("#curve-table summary").click()
     page.fill("#search", "part-1")
     page.locator("#search").evaluate("box => box.setSelectionRange(2, 4)")
-    story = stories.digits()
+    story = examples.digits()
     server.tell(**{**story, "state": state(1000)})
     wait_for(page, "#shown", "among 20")
     passing = [i for i, card in enumerate(story["cards"]) if card["file"] == "part-1.parquet"]
@@ -155,7 +155,7 @@ def test_what_the_reader_looks_at_stays_where_it_is_and_keeps_the_focus(server, 
     page.keyboard.press("ArrowRight")
     top = "map => map.getBoundingClientRect().top"
     before = page.eval_on_selector("#map-chart", top)
-    server.tell(**{**stories.digits(), "state": state(1000)})
+    server.tell(**{**examples.digits(), "state": state(1000)})
     wait_for(page, "#shown", "all 20")
     assert page.eval_on_selector("#map-chart", top) == pytest.approx(before, abs=2)
     assert page.evaluate("document.activeElement.id") == "map-keys"
