@@ -8,21 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from browsers import Visit, open_browser
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.datasets import load_letters, load_mnist
 from protosieve.io._places import Pipe
+from volumes import EXAMPLES, PROFILE
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every machine: a red run can be repeated. HYPOTHESIS_PROFILE=explore looks for new ones.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.register_profile("explore", max_examples=1000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+for name, count in EXAMPLES.items():
+    settings.register_profile(name, max_examples=count, derandomize=name != "explore", deadline=None)
+settings.load_profile(PROFILE)
 
 SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 BATCH_SELECTORS = (MMDCritic, ProtoDash)
@@ -76,8 +77,10 @@ def paper_data():
 
 
 def pytest_collection_modifyitems(items):
-    """Examples of `protosieve.datasets` download nothing: they run where the data is."""
+    """Property tests are repeated. Examples of `protosieve.datasets` download nothing: they run where the data is."""
     for item in items:
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.repeated)
         if isinstance(item, pytest.DoctestItem) and "datasets" in item.nodeid and not paper_folder():
             item.add_marker(pytest.mark.skip(reason=NO_DATA))
 

@@ -27,6 +27,7 @@ def test_latencies_are_told_per_call_and_size():
         assert 0 <= p50 <= p99 <= worst
 
 
+@pytest.mark.thorough
 def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.accuracy", "--sets", "digits", "--m", "30", "--draws", "3"],

@@ -1,4 +1,4 @@
-"""The command line as a process: what it prints, what it writes, and how it ends."""
+"""The command line, in this process and as one of its own: what it prints, what it writes, and how it ends."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ import protosieve
 from protosieve.cli import main
 from protosieve.errors import InputError
 from protosieve.pipeline import Stopped
-from terminals import COMMAND, environment, run
+from terminals import COMMAND, call, environment, run
 
 SHELL = shutil.which("bash")
 
@@ -71,7 +71,7 @@ def test_a_summary_says_what_was_done_and_how_good_it_is(folder):
 
 
 def test_json_is_provenance_and_prototypes_and_nothing_else(folder):
-    shown = run("select", "flowers.csv", "-m", "4%", *COLUMNS, "--json", "--seed", 3, cwd=folder)
+    shown = call("select", "flowers.csv", "-m", "4%", *COLUMNS, "--json", "--seed", 3, cwd=folder)
     told = json.loads(shown.stdout)
     result = protosieve.select(folder / "flowers.csv", 12, id="name", label="kind", random_state=3)
     assert [row["row"] for row in told["prototypes"]] == result.indices.tolist()
@@ -84,7 +84,7 @@ def test_json_is_provenance_and_prototypes_and_nothing_else(folder):
 
 
 def test_quiet_says_nothing_and_still_writes(folder):
-    shown = run("select", "flowers.csv", "-m", 5, "-q", "-o", "quiet.csv", "--method", "stream", cwd=folder)
+    shown = call("select", "flowers.csv", "-m", 5, "-q", "-o", "quiet.csv", "--method", "stream", cwd=folder)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
     assert len(pa.csv.read_csv(folder / "quiet.csv")) <= 5
 
@@ -94,7 +94,7 @@ def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_wors
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.normal(size=3000), "sales": np.exp(4 * rng.normal(size=3000)), "constant": [1] * 3000})
     pq.write_table(table.append_column("review", pa.array([f"text {i}" for i in range(3000)])), tmp_path / "t.parquet")
-    lines = run("select", "t.parquet", "-m", 20, cwd=tmp_path).stdout.splitlines()
+    lines = call("select", "t.parquet", "-m", 20, cwd=tmp_path).stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("20 random rows with the best weights"))
     assert re.fullmatch(r"\d of 2 features .* worst is sales, \d+ % off\.", lines[first + 1])
     assert lines[first + 2] == "review was not compared: all figures are of the other columns alone."
@@ -103,7 +103,7 @@ def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_wors
 
 def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
     options = [*COLUMNS, "--kernel", "gaussian", "--methods", "stream,random"]  # too wide to find 100 rows
-    shown = run("compare", "flowers.csv", "-m", 100, *options, cwd=folder)
+    shown = call("compare", "flowers.csv", "-m", 100, *options, cwd=folder)
     (note,) = shown.stderr.splitlines()
     assert re.match(r"note: ProtoStream kept \d+ of -m 100: to Gaussian\(width=[\d.]{3,5}\) no other", note)
     assert re.search(r"\nmethod +kept +residual +seconds", shown.stdout)
@@ -112,7 +112,7 @@ def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
 
 def test_a_comparison_is_that_of_python_on_the_same_rows(folder):
     options = [*COLUMNS, "--methods", "swap,basic", "--kernel", "laplacian", "--width", "2.5", "--json"]
-    told = json.loads(run("compare", "flowers.csv", "-m", 9, *options, cwd=folder).stdout)
+    told = json.loads(call("compare", "flowers.csv", "-m", 9, *options, cwd=folder).stdout)
     surveyed = protosieve.pipeline.survey(folder / "flowers.csv", id="name", label="kind")
     table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=protosieve.kernels.Laplacian(2.5))
     assert [line["method"] for line in told["methods"]] == ["swap", "basic"]
@@ -202,7 +202,7 @@ def test_the_exit_code_is_that_of_the_process():
 
 
 def test_rows_left_out_are_told_of(folder):
-    shown = run("select", "bad.csv", "-m", 2, "--bad-rows", "skip", cwd=folder)
+    shown = call("select", "bad.csv", "-m", 2, "--bad-rows", "skip", cwd=folder)
     assert "1 row left out:\n    bad.csv, row 1: column 'y' is NaN" in shown.stdout
 
 
@@ -251,7 +251,7 @@ def test_a_message_cannot_paint_the_terminal(broken):
 
 
 def test_the_demo_goes_through(tmp_path):
-    shown = run("demo", cwd=tmp_path)
+    shown = call("demo", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "$ protosieve select digits -m 20 --embedding pixels" in shown.stdout
     assert "20 of 1,797 rows of 3 files" in shown.stdout
@@ -267,7 +267,9 @@ def _fed(pipe, data):
         pipe.write(data)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.thorough)]
+)
 def test_stopped_while_it_waits_for_standard_input_it_ends(number, code):
     """A thread waits for rows that do not come: Python must neither abort over it nor wait for it."""
     rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 97, i % 31) for i in range(1_000_000))

@@ -1,7 +1,7 @@
 """Whole runs on damaged and on odd files: success, or one line on standard error and nothing left behind.
 
-PROTOSIEVE_FUZZ says how many files to try, by default 300; `make soak` tries 10,000. Runs share a process, which names
-the file it is at, so that a crash in a library or a hang can be told.
+PROTOSIEVE_FUZZ says how many files to try: `make test-rest` tries 300, `make soak` 10,000. Runs share a process, which
+names the file it is at, so that a crash in a library or a hang can be told.
 """
 
 import contextlib
@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from damaged_files import ENDINGS, damaged, whole
+from volumes import repeated, volume
 
-CASES = int(os.environ.get("PROTOSIEVE_FUZZ", "300"))
+CASES = int(os.environ.get("PROTOSIEVE_FUZZ") or volume(36, 300))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
-GROUPS = 6
+GROUPS = volume(2, 6)  # each in a process of its own
 
 OPTIONS = [
     [],
@@ -109,6 +110,7 @@ def run(folder):
         print(json.dumps([code, said.getvalue(), left, options]), flush=True)  # noqa: T201
 
 
+@repeated
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_a_run_ends_well_or_with_one_line(group, tmp_path):
     rows, cases = tmp_path / "rows", -(-CASES // GROUPS)

@@ -15,6 +15,7 @@ SHELL = shutil.which("bash")
 pytestmark = pytest.mark.skipif(SHELL is None, reason="needs bash")
 
 WAYS = {">&-": "Bad file descriptor", "> /dev/full": "No space left on device"}
+each_way = pytest.mark.parametrize("way", [">&-", pytest.param("> /dev/full", marks=pytest.mark.thorough)])
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def is_whole(path):
     return found.equals(whole)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each_way
 def test_a_result_in_a_file_is_a_success_though_the_summary_is_lost(folder, way):
     (folder / "out.parquet").unlink(missing_ok=True)
     ended = shell(f"select x.npy -m 5 -o out.parquet --report page.html {way}", folder)
@@ -60,7 +61,7 @@ def test_a_report_of_a_result_is_a_success_though_nobody_is_told_where(folder):
     assert (folder / "told.html").exists()
 
 
-@pytest.mark.parametrize("way", ["2>&-", "2> /dev/full"])
+@pytest.mark.parametrize("way", ["2>&-", pytest.param("2> /dev/full", marks=pytest.mark.thorough)])
 def test_without_standard_error_a_run_goes_on(folder, way):
     (folder / "out.parquet").unlink(missing_ok=True)
     ended = shell(f"select x.npy -m 5 -o out.parquet --partition-rows 100 {way}", folder)  # tells what it will take
@@ -81,7 +82,7 @@ def test_with_no_stream_at_all_the_exit_code_tells(folder):
     assert shell("select x.npy -m 5 -o - <&- >&- 2>&-", folder).returncode == 2
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each_way
 @pytest.mark.parametrize(
     "words",
     [
@@ -109,6 +110,7 @@ def test_a_closed_standard_input_is_an_error_of_one_line(folder):
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_quiet_has_nothing_to_lose(folder):
     ended = shell("select x.npy -m 5 -o out.parquet -q >&-", folder)
     assert (ended.returncode, ended.stderr) == (0, "")

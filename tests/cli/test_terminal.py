@@ -77,7 +77,7 @@ def test_the_bar_shows_both_passes_and_is_gone_at_the_end(whole):
     assert COLOUR.search(whole.raw)
 
 
-@pytest.mark.parametrize("width", [60, 120])
+@pytest.mark.parametrize("width", [60, pytest.param(120, marks=pytest.mark.thorough)])
 def test_everything_fits_the_width(folder, width):
     terminal = protosieve(*FEW, width=width, cwd=folder, NO_COLOR="1")
     assert terminal.finish() == 0
@@ -128,6 +128,7 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(folder, whole):
     assert same_when_resumed(folder, "one.run", "one.parquet")
 
 
+@pytest.mark.thorough
 def test_who_presses_ctrl_c_twice_does_not_wait(folder, whole):
     terminal = protosieve(*MANY, "-o", "two.parquet", "--checkpoint", "two.run", cwd=folder)
     terminal.wait_for("select 2/2")
@@ -147,6 +148,7 @@ def hang_ups():
     signal.signal(signal.SIGHUP, before)
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang_ups):
     terminal = protosieve(*MANY, "-o", "hung.parquet", "--checkpoint", "hung.run", cwd=folder)
     terminal.wait_for("select 2/2")
@@ -157,6 +159,7 @@ def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang
     assert same_when_resumed(folder, "hung.run", "hung.parquet")
 
 
+@pytest.mark.thorough
 def test_a_run_whose_terminal_is_closed_is_stored(folder, whole, hang_ups):
     """Nobody is left to tell, nor to draw a bar for; the system hangs up on it."""
     ours, theirs = pty.openpty()
@@ -197,6 +200,7 @@ def test_a_terminated_run_says_where_it_was(folder):
 BASH = shutil.which("bash")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(BASH is None, reason="needs bash")
 def test_standard_input_that_never_ends_has_a_bar_and_stops_at_once(folder):
     script = f"(cat few.csv; while tail -n +2 few.csv 2> /dev/null; do :; done) | {' '.join(COMMAND)} select - -m 5"

@@ -48,6 +48,7 @@ def two():
         yield executor
 
 
+@pytest.mark.thorough
 def test_one_worker_gives_the_same_answer(folder, alone):
     with LocalWorkers(1) as executor:
         assert same(drive(job_of(folder), executor, at_once=3), alone)
@@ -69,6 +70,7 @@ def client_of(executor):
     return executor._inner._client
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLACES)
 def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_path, monkeypatch, name):
     module = import_module(f"protosieve.distributed.{PLACES[name]}")
@@ -82,6 +84,7 @@ def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_pa
     assert killed not in client_of(two).run(os.getpid).values()
 
 
+@pytest.mark.thorough
 def test_a_partition_that_kills_every_worker_is_named(folder, tmp_path, monkeypatch):
     module = import_module("protosieve.distributed._driver")
     monkeypatch.setattr(module, "summarise", Deadly(module.summarise, 7))
@@ -121,6 +124,7 @@ def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
         executor.submit(int)
 
 
+@pytest.mark.thorough
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
     monkeypatch.setattr("protosieve.distributed._dask._WORKERS", 0.5)
     with (
@@ -142,6 +146,7 @@ def test_workers_that_do_not_start_are_told_of(monkeypatch):
         LocalWorkers(2).submit(int)
 
 
+@pytest.mark.thorough
 def test_a_script_without_a_guard_is_told_of_it(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("from protosieve.distributed import LocalWorkers\nLocalWorkers(1).submit(int).result()\n")
@@ -150,6 +155,7 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path):
     assert done.stderr.splitlines()[-1].endswith('in a script, start them below `if __name__ == "__main__":`')
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("default::protosieve.ProtosieveWarning")
 def test_more_workers_than_partitions_are_told_of(folder, two):
     with pytest.warns(
@@ -180,6 +186,7 @@ def command(*words):
     )
 
 
+@pytest.mark.thorough
 def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path):
     out, page, work = tmp_path / "out.parquet", tmp_path / "page.html", tmp_path / "work"
     words = [folder, "-m", 20, "--id", "name", "--partition-rows", 250, "-o", out]
@@ -197,6 +204,7 @@ def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path
 STOPS = [(signal.SIGKILL, -9), (signal.SIGINT, 130)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "code"), STOPS)
 def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goes_on(folder, tmp_path, number, code):
     out, work = tmp_path / "out.parquet", tmp_path / "work"
@@ -222,6 +230,7 @@ def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goe
     assert not work.exists()
 
 
+@pytest.mark.thorough
 def test_ctrl_c_while_workers_start_is_one_line(folder, tmp_path):
     words = [
         "select",
@@ -252,6 +261,7 @@ def wait_until(there):
         time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_the_command_line_says_one_place_to_work_at(folder):
     done = command(folder, "-m", 20, "--workers", 2, "--dask", "tcp://127.0.0.1:9")
     assert (done.returncode, done.stdout) == (2, "")

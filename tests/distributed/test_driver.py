@@ -479,7 +479,11 @@ def test_what_one_stream_can_do_and_partitions_cannot_is_said_first(folder, tmp_
 
 # -- the folder of a run
 
-LIVES = [("summarise", 5), ("select_partition", 4), ("merge_candidates", 1), ("weigh_partition", 9)]
+LIVES = [
+    ("select_partition", 4),
+    *(pytest.param(*one, marks=pytest.mark.thorough) for one in [("summarise", 5), ("merge_candidates", 1)]),
+    pytest.param("weigh_partition", 9, marks=pytest.mark.thorough),
+]
 MISSING = {  # of 12 partitions in each pass; those that were done before the fatal call are not
     "summarise": [12 - 4, 12, 12],
     "select_partition": [0, 12 - 3, 12],

@@ -60,6 +60,7 @@ def _links(page):
     return re.findall(r"\]\(([^)]+)\)", page.read_text())
 
 
+@pytest.mark.thorough
 @with_the_run
 def test_all_pages_are_written_and_all_links_lead_somewhere(smoke):
     pages, _, run = smoke
@@ -70,6 +71,7 @@ def test_all_pages_are_written_and_all_links_lead_somewhere(smoke):
     assert "new, in" in run.stdout
 
 
+@pytest.mark.thorough
 @with_the_run
 def test_every_table_is_read_by_others_and_no_file_is_left_alone(smoke):
     pages, _, _ = smoke
@@ -82,6 +84,7 @@ def test_every_table_is_read_by_others_and_no_file_is_left_alone(smoke):
             assert {len(row) for row in rest} == {len(first)}
 
 
+@pytest.mark.thorough
 @with_the_run
 def test_the_index_has_the_claims_of_all_pages(smoke):
     pages, _, _ = smoke
@@ -93,6 +96,7 @@ def test_the_index_has_the_claims_of_all_pages(smoke):
     assert "smoke run" in (pages / "README.md").read_text()
 
 
+@pytest.mark.thorough
 @with_the_run
 def test_a_second_run_computes_what_is_broken_and_a_third_nothing_and_writes_the_same(smoke, tmp_path):
     pages, cache, _ = smoke
@@ -113,6 +117,7 @@ def test_a_second_run_computes_what_is_broken_and_a_third_nothing_and_writes_the
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
 
 
+@pytest.mark.thorough
 @with_the_run
 def test_one_page_alone_leaves_the_index_as_it_is(smoke, tmp_path):
     _, cache, _ = smoke
@@ -120,6 +125,7 @@ def test_one_page_alone_leaves_the_index_as_it_is(smoke, tmp_path):
     assert [path.name for path in tmp_path.glob("*.md")] == ["table-1.md"]
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_stopped_goes_on(paper_data, tmp_path):
     words = ("--smoke", "--out", tmp_path / "pages", "--cache", tmp_path / "cache", "table_1")
     run = subprocess.Popen(_command(*words), cwd=ROOT, stderr=subprocess.PIPE, text=True)

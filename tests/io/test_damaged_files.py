@@ -1,7 +1,7 @@
 """Damaged files: reading them works or is one `InputError` of one line; never another error, a crash or a hang.
 
-PROTOSIEVE_FUZZ says how many damaged files to try, by default 300. They are read in a process of their own, which a
-crash in a library would end; it names the file that it was reading.
+PROTOSIEVE_FUZZ says how many damaged files to try: `make test-rest` tries 300. They are read in a process of their own,
+which a crash in a library would end; it names the file that it was reading.
 """
 
 import os
@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from damaged_files import ENDINGS, damaged, whole
+from volumes import repeated, volume
 
-CASES = int(os.environ.get("PROTOSIEVE_FUZZ", "300"))
+CASES = int(os.environ.get("PROTOSIEVE_FUZZ") or volume(66, 300))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
 
 
@@ -41,16 +42,25 @@ def run(folder):
         print(attempt(str(path)), flush=True)  # noqa: T201
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_damage_is_one_line_or_harmless(ending, tmp_path):
-    rng = np.random.default_rng([SEED, ENDINGS.index(ending)])
-    data, count = whole(ending), -(-CASES // len(ENDINGS))
-    for case in range(count):
-        (tmp_path / f"{case:06}.{ending}").write_bytes(damaged(data, rng))
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """What became of each file, by ending: one process reads them all."""
+    folder, count = tmp_path_factory.mktemp("damaged"), -(-CASES // len(ENDINGS))
+    for number, ending in enumerate(ENDINGS):
+        rng, data = np.random.default_rng([SEED, number]), whole(ending)
+        for case in range(count):
+            (folder / f"{number:02}-{case:06}.{ending}").write_bytes(damaged(data, rng))
     script = "import sys; sys.path[:0] = sys.argv[2:]; import test_damaged_files as t; t.run(sys.argv[1])"
-    command = [sys.executable, "-c", script, str(tmp_path), *map(str, Path(__file__).parents[:2])]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=60 + count)
-    assert found.returncode == 0, f"reading {found.stdout.splitlines()[-1:]} of {tmp_path}: {found.stderr[-2000:]}"
-    words = [line.split()[-1] for line in found.stdout.splitlines()]
-    assert len(words) == count
-    assert set(words) <= {"read", "refused"}
+    command = [sys.executable, "-c", script, str(folder), *map(str, Path(__file__).parents[:2])]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60 + CASES)
+    lines = found.stdout.splitlines()
+    assert found.returncode == 0, f"reading {lines[-1:]} of {folder}: {found.stderr[-2000:]}"
+    words = [line.split()[-1] for line in lines]
+    return {ending: words[number * count : (number + 1) * count] for number, ending in enumerate(ENDINGS)}
+
+
+@repeated
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_damage_is_one_line_or_harmless(ending, outcomes):
+    assert len(outcomes[ending]) == -(-CASES // len(ENDINGS))
+    assert set(outcomes[ending]) <= {"read", "refused"}

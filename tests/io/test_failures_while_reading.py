@@ -13,8 +13,9 @@ import pytest
 
 from protosieve.io import BadRows, find_sources
 from protosieve.io._places import _Counted
+from volumes import repeated, volume
 
-RUNS = int(os.environ.get("PROTOSIEVE_EXITS", "2"))  # of each format, every other one on one processor
+RUNS = int(os.environ.get("PROTOSIEVE_EXITS") or volume(1, 2))  # of each format, every other one on one processor
 ROWS, BAD = 60_000, 20_000
 
 
@@ -33,6 +34,7 @@ def broken(tmp_path_factory):
     return folder
 
 
+@repeated
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.jsonl", "rows.parquet", "-"])
 def test_a_run_that_fails_in_the_middle_exits_cleanly(broken, name):
     for run in range(RUNS):
@@ -40,6 +42,7 @@ def test_a_run_that_fails_in_the_middle_exits_cleanly(broken, name):
         assert (found.returncode, f"row {BAD}" in found.stderr) == (2, True), found.stderr
 
 
+@repeated
 def test_a_caught_error_leaves_nothing_that_could_hang_the_interpreter(broken):
     code = (
         "import sys, protosieve\n"

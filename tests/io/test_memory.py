@@ -14,6 +14,7 @@ STATUS = Path("/proc/self/status")
 pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="needs /proc to tell a process's peak memory")
 
 MB = 1 << 20
+OTHERS = ["arrow", "C.npy", "F.npy", "npz", "jsonl"]
 
 SCRIPT = """
 import sys
@@ -54,7 +55,9 @@ def write(kind, path, rows):
         path.write_bytes(header + b"\n" + (line + b"\n") * rows)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "C.npy", "F.npy", "npz", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "kind", ["parquet", "csv", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in OTHERS)]
+)
 def test_memory_is_bounded(kind, tmp_path):
     """Reading 96 MB (in text, more) takes no more than a few pieces beyond what reading 12 MB has taken."""
     rows = 750_000

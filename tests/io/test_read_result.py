@@ -21,6 +21,7 @@ from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, MultiScale, 
 from protosieve.kernels._stored import as_plain, from_plain
 from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, render, story
+from volumes import volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -238,7 +239,7 @@ def places(value, path=()):
         yield from places(item, (*path, key))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=volume(30, 150))
 @given(data=st.data())
 def test_a_changed_provenance_is_one_error_or_harmless(source, tmp_path, data):
     if not (tmp_path / "known.json").exists():

@@ -232,7 +232,7 @@ def test_a_run_into_a_named_pipe_is_that_into_a_file(tmp_path, rows):
     assert end() == (tmp_path / "file.csv").read_text()
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("name", ["/dev/stdout", pytest.param("/dev/fd/1", marks=pytest.mark.thorough)])
 def test_the_systems_names_for_standard_output_are_a_dash(tmp_path, rows, name):
     if not Path(name).exists():
         pytest.skip("the system has no such name")

@@ -35,11 +35,11 @@ def few_surprises(held, repeats, level):
 @pytest.mark.parametrize(
     ("kind", "kernel", "size"),
     [
-        ("clusters", Gaussian(0.5), 150),
         ("clusters", Gaussian(8.0), 150),
-        ("clusters", Gaussian(8.0), 600),
-        ("skewed", Gaussian(1.0), 150),
         ("skewed", Linear(), 300),
+        pytest.param("clusters", Gaussian(0.5), 150, marks=pytest.mark.thorough),
+        pytest.param("clusters", Gaussian(8.0), 600, marks=pytest.mark.thorough),
+        pytest.param("skewed", Gaussian(1.0), 150, marks=pytest.mark.thorough),
     ],
 )
 def test_rows_that_had_no_part_in_the_choice_judge_without_bias(kind, kernel, size):
@@ -95,6 +95,7 @@ def test_prototypes_chosen_by_the_sample_are_within_the_bound_of_the_whole_targe
     assert held >= binom.ppf(1e-3, 40, 0.95)
 
 
+@pytest.mark.thorough
 def test_the_standard_error_is_how_much_the_residual_of_given_prototypes_varies():
     X, kernel = rows("clusters", 1000), Gaussian(3.0)
     K = oracles.gaussian(X, X, 3.0)

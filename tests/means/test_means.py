@@ -271,6 +271,7 @@ def test_the_mean_is_exact_where_that_is_cheaper():
     assert ProtoSwap(100)._mean(np.zeros((40_000, 2))) == CalibratedMean()
 
 
+@pytest.mark.thorough
 def test_letters_by_512_points_is_as_good_as_all_of_it(letters):
     options = {"kernel": Gaussian(5.0), "random_state": 0}
     exact = ProtoSwap(150, **options).fit(letters).result_

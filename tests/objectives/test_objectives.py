@@ -30,6 +30,7 @@ from protosieve import (
 from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.objectives import LeastSquares, Logistic, Poisson, SetFunction, SmoothObjective
 from protosieve.weights import FreeExchangeSet, Newton, free_weights
+from volumes import volume
 
 pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
@@ -140,7 +141,7 @@ def odd_features(draw):
     return rows, y
 
 
-@settings(max_examples=150)
+@settings(max_examples=volume(30, 150))
 @given(odd_features(), st.sampled_from(list(KINDS)), st.booleans(), st.sampled_from([0.0, 0.1]), st.booleans())
 def test_weights_meet_the_conditions_of_optimality(problem, kind, signed, ridge, intercept):
     rows, y = problem
@@ -656,7 +657,7 @@ def test_the_heaviest_come_first_whatever_their_sign():
 # -- the set that exchanges members of either sign
 
 
-@settings(max_examples=100)
+@settings(max_examples=volume(20, 100))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 30), st.booleans())
 def test_free_exchanges_are_exact(seed, m, n, copies):
     rng = np.random.default_rng(seed)

@@ -14,6 +14,7 @@ import pytest
 from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
 from protosieve.kernels import Gaussian
 from protosieve.pipeline import Stopped
+from volumes import repeated, volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -51,6 +52,14 @@ def run(folder, out, **options):
     return select(folder, 10, output=out, **{**OPTIONS, **options})
 
 
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    """What a run that nobody stops writes, and how many blocks it tells of."""
+    out, ticks = tmp_path_factory.mktemp("whole") / "whole.parquet", []
+    run(folder, out, progress=ticks.append)
+    return out.read_bytes(), len(ticks)
+
+
 def stop_after(ticks):
     """Ctrl-C, sent to ourselves, while the given block is told of."""
     left = [ticks]
@@ -63,24 +72,23 @@ def stop_after(ticks):
     return watch
 
 
-def test_stopped_after_any_block_and_resumed_it_is_the_same_byte_for_byte(folder, tmp_path):
-    ticks = []
-    run(folder, tmp_path / "whole.parquet", progress=ticks.append)
-    whole = (tmp_path / "whole.parquet").read_bytes()
-    assert len(ticks) == 12
+@repeated
+def test_stopped_after_any_block_and_resumed_it_is_the_same_byte_for_byte(folder, whole, tmp_path):
+    expected, ticks = whole
+    assert ticks == 12
     store = tmp_path / "run.ckpt"
-    for n in range(1, len(ticks), 2):
+    for n in volume([3, 8], range(1, ticks, 2)):
         with pytest.raises(Stopped, match=r"stopped at row [\d,]+ of pass \d of 3; stored in .*run\.ckpt: .*--resume"):
             run(folder, tmp_path / "out.parquet", checkpoint=store, progress=stop_after(n))
         assert not (tmp_path / "out.parquet").exists()
         run(folder, tmp_path / "out.parquet", checkpoint=store, resume=True)
-        assert (tmp_path / "out.parquet").read_bytes() == whole
+        assert (tmp_path / "out.parquet").read_bytes() == expected
         assert not store.exists()
         (tmp_path / "out.parquet").unlink()
 
 
-def test_stopped_again_and_again(folder, tmp_path):
-    run(folder, tmp_path / "whole.parquet")
+@pytest.mark.thorough
+def test_stopped_again_and_again(folder, whole, tmp_path):
     store, stops = tmp_path / "run.ckpt", 0
     while True:
         try:
@@ -89,7 +97,7 @@ def test_stopped_again_and_again(folder, tmp_path):
         except Stopped:
             stops += 1
     assert stops >= 9  # each time after a block, or between two passes
-    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert (tmp_path / "out.parquet").read_bytes() == whole[0]
 
 
 def test_stopped_without_a_checkpoint_it_says_what_would_have_helped(folder, tmp_path):
@@ -104,6 +112,26 @@ def command(folder, out, *more):
     ]
 
 
+def test_killed_after_a_block_and_resumed_it_is_the_same_byte_for_byte(folder, whole, tmp_path):
+    """At a moment that is known: any moment is for the series below."""
+    out, store = tmp_path / "out.parquet", tmp_path / "run.ckpt"
+    code = (
+        "import os, signal, sys; from itertools import count; from protosieve.cli import main\n"
+        "import protosieve.pipeline._job as jobs; told, blocks = jobs.Job._tick, count(1)\n"
+        "jobs.Job._tick = lambda *a: (told(*a), next(blocks) == 7 and os.kill(os.getpid(), signal.SIGKILL))[0]\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = command(folder, out, "--checkpoint", store, "--every", "1")[3:]
+    assert subprocess.run([sys.executable, "-c", code, *words]).returncode == -signal.SIGKILL
+    assert store.exists()
+    assert not out.exists()
+    ticks = []
+    run(folder, out, checkpoint=store, resume=True, progress=ticks.append)
+    assert 0 < len(ticks) < whole[1]
+    assert out.read_bytes() == whole[0]
+
+
+@pytest.mark.thorough
 def test_killed_at_any_moment_and_resumed_it_is_the_same_byte_for_byte(folder, tmp_path):
     began = time.monotonic()
     subprocess.run(command(folder, tmp_path / "whole.parquet"), check=True)
@@ -131,7 +159,7 @@ def test_killed_at_any_moment_and_resumed_it_is_the_same_byte_for_byte(folder, t
     assert all(name.startswith(".out.parquet.") for name in left)  # killed while it wrote the result itself
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_goes_on(folder, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_goes_on(folder, whole, tmp_path):
     """A limit on the size of files: the first checkpoint is small enough, later ones are not."""
     store = tmp_path / "run.ckpt"
     words = command(folder, tmp_path / "out.parquet", "--checkpoint", store, "--every", "1")
@@ -144,8 +172,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_g
     assert "no checkpoint at row" in done.stderr
     assert "File too large" in done.stderr
     assert "is intact; the run goes on" in done.stderr
-    run(folder, tmp_path / "whole.parquet")
-    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert (tmp_path / "out.parquet").read_bytes() == whole[0]
 
 
 def test_a_checkpoint_that_cannot_be_written_at_all_is_an_error_before_work_starts(folder, tmp_path):
@@ -222,7 +249,7 @@ def test_what_a_killed_run_left_half_written_is_removed(folder, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet"]
 
 
-def test_a_result_that_could_not_be_written_needs_no_new_pass(folder, tmp_path):
+def test_a_result_that_could_not_be_written_needs_no_new_pass(folder, whole, tmp_path):
     out, store, ticks = tmp_path / "no" / "out.parquet", tmp_path / "run.ckpt", []
     out.parent.mkdir()
 
@@ -235,8 +262,7 @@ def test_a_result_that_could_not_be_written_needs_no_new_pass(folder, tmp_path):
     out.parent.mkdir()
     run(folder, out, checkpoint=store, resume=True, progress=ticks.append)
     assert not ticks
-    run(folder, tmp_path / "whole.parquet")
-    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert out.read_bytes() == whole[0]
 
 
 def test_a_failed_run_keeps_its_checkpoint_and_writes_nothing(folder, tmp_path):

@@ -145,6 +145,7 @@ def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     assert (tmp_path / "at-once.csv").read_bytes() == (tmp_path / "chosen.csv").read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell with ulimit")
 def test_slow_callers_without_the_address_cannot_end_a_run(watched, tmp_path):
     run = watched("-o", "chosen.csv", files=100)
@@ -174,6 +175,7 @@ def test_slow_callers_without_the_address_cannot_end_a_run(watched, tmp_path):
     assert (tmp_path / "chosen.html").exists()
 
 
+@pytest.mark.thorough
 def test_a_stream_that_is_stopped_leaves_what_there_is(watched, tmp_path):
     run = watched("--report", "so-far.html", "-o", "so-far.csv")
     run.begin()
@@ -346,6 +348,7 @@ def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(rows_fi
         protosieve.select(rows_file, 3, image_shape=(28, 28))
 
 
+@pytest.mark.thorough
 def test_rows_before_a_silence_are_seen(watched):
     run = watched("--format", "jsonl")
     values = np.random.default_rng(0).normal(size=(23_000, 2)).round(4).tolist()

@@ -17,6 +17,7 @@ from protosieve.report._curve import Curve, curve_sentence, residual_curve
 from protosieve.report._judge import Judge
 from protosieve.report._quality import Quality, quality
 from report_runs import run
+from volumes import volume
 
 
 def clouds(n=300, d=5, seed=0):
@@ -34,7 +35,7 @@ def test_the_last_point_is_what_the_result_leaves(selector, dtype):
     assert curve.by_result
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=volume(10, 25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([0.7, 2.0, 6.0]))
 def test_it_is_that_of_a_literal_greedy_choice(seed, m, width):
     X = clouds(60, 3, seed)

@@ -7,7 +7,7 @@ from browsers import shown_cards
 from protosieve.report import render
 from report_page_parts import card
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +52,6 @@ def in_window(page, selector):
         selector, "node => [node.getBoundingClientRect().top, node.getBoundingClientRect().bottom, innerHeight]"
     )
     return bottom > 0 and top < height
-
-
-@pytest.mark.parametrize("name", examples.STORIES)
-def test_it_opens_from_disk_says_nothing_to_the_console_and_asks_for_nothing_else(files, visit, name):
-    window = visit()
-    story, file = files[name]
-    page = window.open(file)
-    assert page.locator("h1").inner_text().split() == story["title"].split()
-    assert len(shown_cards(page)) == min(24, len(story["cards"]))
-    assert window.asked == [file.as_uri()]
-    assert window.said == []
 
 
 @pytest.mark.parametrize("name", examples.STORIES)

@@ -10,7 +10,7 @@ from protosieve.report import render
 from protosieve.report._features import as_date
 from report_page_parts import card, label, number, quality
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 STORY = examples.digits()
 

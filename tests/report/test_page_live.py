@@ -11,7 +11,7 @@ import report_page_examples as examples
 from browsers import grave_findings, shown_cards
 from protosieve.report import blank, render
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 
 class Server(ThreadingHTTPServer):

@@ -11,7 +11,7 @@ import pytest
 import protosieve
 from browsers import grave_findings, shown_cards
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 OPTIONS = {
     "table": {"label": "churn", "id": "name", "text": "note"},

@@ -9,7 +9,7 @@ from browsers import grave_findings, shown_cards
 from protosieve.report import render
 from report_page_parts import HOSTILE
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 PHONE, WIDE = (390, 844), (1280, 900)
 

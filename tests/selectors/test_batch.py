@@ -15,10 +15,11 @@ from problems import generic_problems, make_problem, problems
 from protosieve import InputError, MMDCritic, ParameterError, ProtoBasic, ProtoDash, ProtosieveWarning, ProtoStream
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ExactMean, ReservoirMean
+from volumes import repeated, volume
 
 each_selector = pytest.mark.parametrize("selector", BATCH_SELECTORS)
 relaxed = settings(
-    max_examples=60,
+    max_examples=volume(12, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -86,12 +87,13 @@ def test_protodash_chooses_the_same_however_bad_its_guesses(unsure, problem, dty
     assert (np.diff(rough.order_objectives_) >= -1e-6 * mu.max()).all()
 
 
+@repeated
 @pytest.mark.parametrize("cache_size", [0, 0.004, 0.01])
 @pytest.mark.parametrize("surely", [True, False])
 def test_similarities_that_are_not_kept_change_nothing(cache_size, surely, request):
     if not surely:
         request.getfixturevalue("unsure")
-    for seed in range(40):
+    for seed in range(volume(10, 40)):
         problem = make_problem(seed, n=120, m=20)
         plain = make(ProtoDash, problem).fit(problem.X, target=problem.target)
         small = make(ProtoDash, problem, cache_size=cache_size).fit(problem.X, target=problem.target)

@@ -21,10 +21,12 @@ def test_letters_protostream(letters_stream):
     assert 0.0467 <= letters_stream.objective <= 0.0469
 
 
+@pytest.mark.thorough
 def test_letters_streak(letters, letters_stream):
     assert Streak(500, kernel=width_5, epsilon=0.4).fit(letters).objective_ >= 0.995 * letters_stream.objective
 
 
+@pytest.mark.thorough
 def test_mnist_protobasic(mnist):
     assert 0.0585 <= ProtoBasic(750, kernel=width_5).fit(mnist).objective_ <= 0.0593
 
@@ -34,9 +36,11 @@ def mnist_stream(mnist):
     return ProtoStream(750, kernel=width_5, epsilon=0.4).fit(mnist).result_
 
 
+@pytest.mark.thorough
 def test_mnist_protostream(mnist_stream):
     assert 0.0705 <= mnist_stream.objective <= 0.0708
 
 
+@pytest.mark.thorough
 def test_mnist_streak(mnist, mnist_stream):
     assert Streak(750, kernel=width_5, epsilon=0.4).fit(mnist).objective_ >= 0.995 * mnist_stream.objective

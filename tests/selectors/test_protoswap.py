@@ -13,6 +13,7 @@ from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 from protosieve.sampling import hashes
+from volumes import volume
 
 
 def worth(problem, chosen):
@@ -22,7 +23,7 @@ def worth(problem, chosen):
     return oracles.value(K, mu, oracles.solve(K, mu))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=volume(40, 200), deadline=None)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1))
 def test_never_below_protobasic_nor_below_random_rows(problem, seed):
     options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "random_state": seed}
@@ -34,7 +35,7 @@ def test_never_below_protobasic_nor_below_random_rows(problem, seed):
     assert ours >= random * (1 - 1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=volume(10, 40), deadline=None)
 @given(problem=problems)
 def test_more_passes_never_lower_the_value(problem):
     options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "candidates": "all"}

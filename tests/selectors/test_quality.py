@@ -26,11 +26,12 @@ def residual(rows, m, **options):
     return ProtoSwap(m, kernel=width_5, random_state=0, **options).fit(rows).result_.residual
 
 
-@pytest.mark.parametrize("m", [50, 166, 500])
+@pytest.mark.parametrize("m", [50, *(pytest.param(m, marks=pytest.mark.thorough) for m in (166, 500))])
 def test_letters_in_file_order(letters, m):
     assert residual(letters, m) <= 0.9 * ProtoDash(m, kernel=width_5).fit(letters).result_.residual
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ["by label", "ascending mu", "descending mu"])
 def test_letters_in_orders_meant_to_hurt(letters, paper_data, order):
     key = labels(paper_data) if order == "by label" else similarity(letters) * (1 if order == "ascending mu" else -1)
@@ -41,6 +42,7 @@ def test_letters_in_orders_meant_to_hurt(letters, paper_data, order):
         assert residual(rows, m, passes=2) <= dash
 
 
+@pytest.mark.thorough
 def test_mnist_in_two_orders(mnist):
     rows = mnist[np.argsort(similarity(mnist), kind="stable")]
     for m in (75, 250):
@@ -49,7 +51,9 @@ def test_mnist_in_two_orders(mnist):
         assert residual(rows, m) <= 1.05 * dash
 
 
-@pytest.mark.parametrize(("order", "limit"), [("file", 0.0095), ("by label", 0.0135)])
+@pytest.mark.parametrize(
+    ("order", "limit"), [("file", 0.0095), pytest.param("by label", 0.0135, marks=pytest.mark.thorough)]
+)
 def test_a_true_single_pass_over_letters(letters, paper_data, order, limit):
     """The target is a running sample of 4,096 rows; what was chosen is scored with the exact mean of all rows."""
     rows = letters if order == "file" else letters[np.argsort(labels(paper_data), kind="stable")]

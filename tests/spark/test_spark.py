@@ -255,7 +255,7 @@ def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch):
 
 # -- with Spark
 
-on_spark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import oracles
 from protosieve.weights import ExchangeSet, FreeExchangeSet
+from volumes import volume
 
-relaxed = settings(deadline=None, max_examples=80)
+relaxed = settings(deadline=None, max_examples=volume(20, 80))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -177,7 +178,7 @@ def _run(K, mu, m, noise):
     return [holders.copy() for holders in feed(exchange, K, mu, 16)]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=volume(60, 300))
 @given(seeds)
 def test_a_quick_look_turns_down_nobody_who_would_be_taken(seed):
     K, mu, m, _ = problem(seed)

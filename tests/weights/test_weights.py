@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from protosieve.weights import NonNegativeQP, Projections
+from volumes import volume
 
 
 def problem(seed, size=None, width=None, shift=0.0):
@@ -24,7 +25,7 @@ def problem(seed, size=None, width=None, shift=0.0):
 
 
 seeds = st.integers(0, 2**32 - 1)
-relaxed = settings(deadline=None, max_examples=60)
+relaxed = settings(deadline=None, max_examples=volume(15, 60))
 
 
 def best_value(K, mu):
@@ -76,7 +77,7 @@ def moved_at_once(many):
     return patch("protosieve.weights._nonnegative._MANY", many)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=volume(40, 200))
 @given(seeds, st.sampled_from([1, 2, 20]))
 def test_whole_sets_that_change_sides_solve_the_same_program(seed, turns):
     K, mu = problem(seed, size=seed % 97)
