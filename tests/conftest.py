@@ -118,10 +118,15 @@ def visit(browser):
         each.context.close()
 
 
+def write_rows(path):
+    """40,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
+    rng = np.random.default_rng(0)
+    kinds = np.array(list("abcd"))[rng.integers(4, size=40_000)]
+    pq.write_table(pa.table({"x": rng.normal(size=40_000), "kind": kinds}), path)
+    return path
+
+
 @pytest.fixture
 def rows_file(tmp_path):
-    """60,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
-    rng = np.random.default_rng(0)
-    kinds = np.array(list("abcd"))[rng.integers(4, size=60_000)]
-    pq.write_table(pa.table({"x": rng.normal(size=60_000), "kind": kinds}), tmp_path / "rows.parquet")
-    return tmp_path / "rows.parquet"
+    """What `write_rows` writes, in a folder of the test's own."""
+    return write_rows(tmp_path / "rows.parquet")

@@ -87,13 +87,18 @@ def test_with_no_stream_at_all_the_exit_code_tells(folder):
     "words",
     [
         "select nope.npy -m 5 -o -",  # before any file is looked at
-        "select nope.npy -m 5",
-        "select nope.npy -m 5 --json -o out.parquet",
-        "select x.npy -m 5 --dry-run",
-        "compare nope.npy -m 5",
-        "demo",
         "--version",
         "select --help",
+        *(
+            pytest.param(words, marks=pytest.mark.thorough)
+            for words in (
+                "select nope.npy -m 5",
+                "select nope.npy -m 5 --json -o out.parquet",
+                "select x.npy -m 5 --dry-run",
+                "compare nope.npy -m 5",
+                "demo",
+            )
+        ),
     ],
 )
 def test_what_has_no_other_place_is_an_error_of_one_line(folder, words, way):

@@ -115,6 +115,7 @@ def same_when_resumed(folder, checkpoint, output):
     return (folder / output).read_bytes() == (folder / "whole.parquet").read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(folder, whole):
     terminal = protosieve(*MANY, "-o", "one.parquet", "--checkpoint", "one.run", cwd=folder)
     terminal.wait_for("select 2/2")

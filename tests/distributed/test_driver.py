@@ -125,7 +125,7 @@ class Unruly(Executor):
 # -- the same answer
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [2, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 4))])
 def test_threads_give_the_same_answer(folder, alone, workers):
     with ThreadPoolExecutor(workers) as pool:
         assert same(drive(job_of(folder), pool, at_once=3), alone)
@@ -140,7 +140,7 @@ def test_processes_give_the_same_answer(folder, alone):
         assert same(drive(job_of(folder), pool, at_once=3), alone)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2))])
 def test_any_order_of_completion_gives_the_same_answer(folder, alone, seed):
     with Unruly(random.Random(seed).randrange) as unruly:
         assert same(drive(job_of(folder), unruly, window=5, at_once=3), alone)
@@ -184,7 +184,7 @@ def test_select_takes_an_executor_and_says_how_to_repeat_it(folder):
 # -- what is at the executor at a time
 
 
-@pytest.mark.parametrize("window", [1, 2, 5])
+@pytest.mark.parametrize("window", [2, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 5))])
 def test_no_more_than_a_window_of_tasks_is_ever_at_the_executor(folder, window):
     with ThreadPoolExecutor(8) as pool:
         counting = Counting(pool)
