@@ -301,8 +301,15 @@ def shuffled(items):
     return items
 
 
-@pytest.mark.parametrize("carry", [pickled, stored])
-@pytest.mark.parametrize("exact_weights", [False, True])
+@pytest.mark.parametrize(
+    ("carry", "exact_weights"),
+    [
+        (stored, True),
+        pytest.param(stored, False, marks=pytest.mark.thorough),
+        pytest.param(pickled, True, marks=pytest.mark.thorough),
+        (pickled, False),
+    ],
+)
 def test_the_answer_is_the_same_whatever_carries_it_and_in_whatever_order(folder, carry, exact_weights):
     asked = options(folder, id=["name"], exact_weights=exact_weights, sample=1000, partition_rows=500)
     alone = select_in_turn(begin(asked))
@@ -455,7 +462,7 @@ def shifted(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("exact_weights", [False, True])
+@pytest.mark.parametrize("exact_weights", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_target_is_matched_and_looked_at(folder, shifted, exact_weights):
     asked = options(folder, target=shifted, id=["name"], exact_weights=exact_weights, partition_rows=200)
     one = select(folder, 20, target=shifted, id="name", exact_weights=exact_weights)
@@ -528,6 +535,7 @@ def residual(rows, weights, X, kernel):
         return 1 - float(2 * weights @ mu - weights @ kernel.block(points, points) @ weights) / norm
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ["file", "by label"])
 def test_sixteen_partitions_of_letters_are_as_good_as_one_stream(letters, paper_data, tmp_path, order):
     X = letters if order == "file" else letters[np.argsort(load_letters(paper_data).base_labels, kind="stable")]

@@ -66,7 +66,7 @@ def test_a_sorted_stream_is_scored_by_all_rows(few):
     assert found["residual"] == pytest.approx(1 - 2 * value / K.mean(), rel=1e-4)
 
 
-@pytest.mark.parametrize("method", ["ProtoSwap", "ProtoDash"])
+@pytest.mark.parametrize("method", ["ProtoSwap", pytest.param("ProtoDash", marks=pytest.mark.thorough)])
 def test_a_stream_is_timed_in_a_process_of_its_own(method):
     found = scale_up(method, 500)
     assert found["seconds"] > 0
