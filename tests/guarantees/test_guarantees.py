@@ -24,6 +24,7 @@ from protosieve.guarantees import (
 )
 from protosieve.kernels import Gaussian
 from protosieve.objectives import LeastSquares, Logistic, SmoothObjective
+from volumes import repeated, volume
 
 pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
@@ -182,8 +183,8 @@ PROBLEMS = {
 
 @pytest.fixture(params=PROBLEMS, scope="module")
 def problems(request):
-    """200 of them, with m."""
-    made = [PROBLEMS[request.param](seed) for seed in range(200)]
+    """40 or 200 of them, with m."""
+    made = [PROBLEMS[request.param](seed) for seed in range(volume(40, 200))]
     return [(problem, sizes(problem, seed)) for seed, problem in enumerate(made)]
 
 
@@ -194,6 +195,7 @@ def at_most(smaller, larger, scale):
 # -- the theorems
 
 
+@repeated
 def test_theorem_5_3_the_largest_gradients_are_worth_kappa(problems):
     for problem, m in problems:
         chosen = problem.basic(m)
@@ -201,6 +203,7 @@ def test_theorem_5_3_the_largest_gradients_are_worth_kappa(problems):
         at_most(basic_guarantee(problem.curvature(m)).kappa * best, problem.value(chosen), best)
 
 
+@repeated
 def test_theorem_5_5_the_best_single_elements_are_worth_kappa(problems):
     for problem, m in problems:
         chosen = sorted(range(len(problem)), key=lambda j, f=problem.value: -f((j,)))[:m]
@@ -216,6 +219,7 @@ def test_theorem_5_5_the_best_single_elements_are_worth_kappa(problems):
 # -- the lemmas
 
 
+@repeated
 def test_lemmas_5_1_and_5_2_gains_lie_between_gradients_by_curvature(problems):
     for seed, (problem, m) in enumerate(problems):
         for L, S in pairs(problem, m, seed):
@@ -226,6 +230,7 @@ def test_lemmas_5_1_and_5_2_gains_lie_between_gradients_by_curvature(problems):
             at_most(problem.curvature(len(L) + len(S)).c * gain, squares, scale)
 
 
+@repeated
 def test_lemma_5_4_the_ratio_is_within_its_bounds(problems):
     for seed, (problem, m) in enumerate(problems):
         for L, S in pairs(problem, m, seed):
@@ -236,6 +241,7 @@ def test_lemma_5_4_the_ratio_is_within_its_bounds(problems):
             at_most(gamma, bounds.upper, 1e3 * gamma)
 
 
+@repeated
 def test_lemma_5_6_a_full_set_is_worth_its_threshold(problems):
     full = 0
     for problem, m in problems:
@@ -249,7 +255,7 @@ def test_lemma_5_6_a_full_set_is_worth_its_threshold(problems):
             if len(L) == m:
                 full += 1
                 at_most(tau / smooth, problem.value(L), tau / smooth)
-    assert full > 200
+    assert full > len(problems)
 
 
 def pairs(problem, m, seed):
@@ -276,6 +282,7 @@ def test_the_certificate_bounds_every_support_and_protobasic_keeps_its_guarantee
         at_most(result.certificate.ratio * best, result.objective, best)
 
 
+@repeated
 @pytest.mark.parametrize("problems", list(PROBLEMS)[2:], indirect=True, scope="module")
 def test_certificates_of_regressions_bound_every_support(problems):
     for problem, m in problems:
