@@ -8,12 +8,17 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
 
-test: lint types contracts unit  ## Everything that must be green
+test: lint types contracts unit  ## What must be green before a merge: five minutes or so on two cores
+
+test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples: ten minutes
+	HYPOTHESIS_PROFILE=full $(RUN) -m pytest -n auto --dist loadgroup -m "thorough or repeated"
+
+test-all: test test-rest  ## Every test, with all that it tries
 
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check .
@@ -26,10 +31,10 @@ contracts: $(VENV)/.ready
 	$(VENV)/bin/lint-imports
 
 unit: $(VENV)/.ready
-	$(RUN) -m pytest -n auto --dist loadgroup
+	$(RUN) -m pytest -n auto --dist loadgroup -m "not thorough"
 
 test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
-	$(VENV)-spark/bin/python -m pytest tests/test_spark.py
+	$(VENV)-spark/bin/python -m pytest tests/spark
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
@@ -78,7 +83,8 @@ screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, i
 
 soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files, 1,200 failures in the middle: two hours or so
 	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 $(RUN) -m pytest -n auto -o timeout=0 \
-	    tests/test_checkpoint.py tests/test_fuzz.py tests/test_io_fuzz.py tests/test_forged_states.py tests/test_exits.py
+	    tests/pipeline/test_checkpoint.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
+	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

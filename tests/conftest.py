@@ -8,21 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from browsers import Visit, open_browser
 from experiments.datasets import load_letters, load_mnist
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve._blas import one_thread
 from protosieve.io._places import Pipe
+from volumes import EXAMPLES, PROFILE
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every machine: a red run can be repeated. HYPOTHESIS_PROFILE=explore looks for new ones.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.register_profile("explore", max_examples=1000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+for name, count in EXAMPLES.items():
+    settings.register_profile(name, max_examples=count, derandomize=name != "explore", deadline=None)
+settings.load_profile(PROFILE)
 
 SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
 BATCH_SELECTORS = (MMDCritic, ProtoDash)
@@ -76,8 +77,10 @@ def paper_data():
 
 
 def pytest_collection_modifyitems(items):
-    """Examples of `experiments.datasets` download nothing: they run where the data is."""
+    """Property tests are repeated. Examples of `experiments.datasets` download nothing: they run where the data is."""
     for item in items:
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.repeated)
         if isinstance(item, pytest.DoctestItem) and "datasets" in item.nodeid and not paper_folder():
             item.add_marker(pytest.mark.skip(reason=NO_DATA))
 
@@ -115,10 +118,15 @@ def visit(browser):
         each.context.close()
 
 
+def write_rows(path):
+    """40,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
+    rng = np.random.default_rng(0)
+    kinds = np.array(list("abcd"))[rng.integers(4, size=40_000)]
+    pq.write_table(pa.table({"x": rng.normal(size=40_000), "kind": kinds}), path)
+    return path
+
+
 @pytest.fixture
 def rows_file(tmp_path):
-    """60,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
-    rng = np.random.default_rng(0)
-    kinds = np.array(list("abcd"))[rng.integers(4, size=60_000)]
-    pq.write_table(pa.table({"x": rng.normal(size=60_000), "kind": kinds}), tmp_path / "rows.parquet")
-    return tmp_path / "rows.parquet"
+    """What `write_rows` writes, in a folder of the test's own."""
+    return write_rows(tmp_path / "rows.parquet")

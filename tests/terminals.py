@@ -1,5 +1,7 @@
 """The command line as people meet it: as a process, and in a terminal whose screen can be looked at."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -32,6 +34,16 @@ def run(
         timeout=_PATIENCE,
         env=environment(**more),
     )
+
+
+def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
+    """The same in this process: what is printed and written is as `run` has it, and Python need not start for it."""
+    from protosieve.cli import main
+
+    words, out, err = list(map(str, arguments)), io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 class Terminal:

@@ -1,7 +1,7 @@
 """State files that somebody has forged, with a right digest: refused, or of use.
 
-PROTOSIEVE_FORGED says how many to try, by default 100; `make soak` tries 1,000. They are used in processes of their
-own, whose memory is limited.
+PROTOSIEVE_FORGED says how many to try: `make test-rest` tries 100, `make soak` 1,000. They are used in processes of
+their own, whose memory is limited.
 """
 
 import json
@@ -13,17 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from volumes import repeated, volume
+
 pytest.importorskip("resource")
 
-FORGED = int(os.environ.get("PROTOSIEVE_FORGED", "100"))
+FORGED = int(os.environ.get("PROTOSIEVE_FORGED") or volume(20, 100))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
 AT_ONCE = 100
 
 
+@repeated
 @pytest.mark.parametrize("first", range(0, FORGED, AT_ONCE))
 def test_a_forged_state_is_refused_or_works_in_a_gigabyte(first):
     count = min(AT_ONCE, FORGED - first)
-    script = Path(__file__).with_name("forged.py")
+    script = Path(__file__).with_name("forged_states.py")
     command = [sys.executable, str(script), str(SEED + first), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
     assert (done.returncode, done.stderr[-2000:]) == (0, "")

@@ -15,12 +15,13 @@ from problems import problems
 from protosieve import InputError, ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak, load
 from protosieve.kernels import Gaussian
 from protosieve.means import CalibratedMean, ReservoirMean
+from volumes import volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 each_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak])
 relaxed = settings(
-    max_examples=40,
+    max_examples=volume(10, 40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -300,7 +301,9 @@ def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, eps
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of one process")
-@pytest.mark.parametrize("mean", ["ReservoirMean(500)", "CalibratedMean(sample=2000, points=100)"])
+@pytest.mark.parametrize(
+    "mean", [pytest.param("ReservoirMean(500)", marks=pytest.mark.thorough), "CalibratedMean(sample=2000, points=100)"]
+)
 @each_selector
 def test_resident_memory_stays_flat(selector, mean):
     """In a process of its own: 120,000 rows, none of them kept by the caller."""

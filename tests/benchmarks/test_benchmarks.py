@@ -1,0 +1,51 @@
+"""Benchmarks that others read figures from print what they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytest.importorskip("benchmarks", reason="the benchmarks are not part of a release")
+
+
+def test_latencies_are_told_per_call_and_size():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.latency", "--chunks", "3", "--every", "1", "--m", "5", "7"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines())
+    assert head == ["call", "m", "calls", "p50 s", "p99 s", "worst s"]
+    assert [(call.split()[0], m, calls) for call, m, calls, *_ in lines] == [
+        (call, m, "3") for m in ("5", "7") for call in ("`partial_fit`", "`result_`")
+    ]
+    for line in lines:
+        p50, p99, worst = map(float, line[3:])
+        assert 0 <= p50 <= p99 <= worst
+
+
+@pytest.mark.thorough
+def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.accuracy", "--sets", "digits", "--m", "30", "--draws", "3"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    tables = [table.splitlines() for table in done.stdout.split("\n\n")]
+    (head, *right), (_, *left) = ([[cell.strip() for cell in row.strip("|").split("|")] for row in t] for t in tables)
+    assert head[2:] == ["w", "w/2", "w/4", "MultiScale", "random rows", "k-means", "spread"]
+    assert [row[:2] for row in right[1:]] == [["digits", "30"]]
+    assert [row[0] for row in left[1:]] == [f"digits, seen by {scale}" for scale in ("w", "w/2", "w/4")]
+    figures = np.array([row[2:] for row in left[1:]], float)
+    assert (np.diff(figures, axis=0) > 0).all()  # the narrower the kernel, the more is left over
+    assert (figures.argmin(axis=1) == [0, 1, 2]).all()  # and each is served best by its own choice
+
+
+def test_every_benchmark_of_the_guide_is_a_target():
+    """Whoever reads CONTRIBUTING.md can call them."""
+    guide, makefile = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", "Makefile"))
+    named = [line.split()[1] for line in guide.splitlines() if line.startswith("make bench")]
+    assert "bench-latency" in named
+    assert all(f"\n{target}: " in makefile for target in named)

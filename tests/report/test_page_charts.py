@@ -1,0 +1,188 @@
+"""The report's charts in a real browser: numbers as they are written, read-outs, tables, and stories at the edge."""
+
+import re
+from importlib import resources
+
+import pytest
+
+import report_page_examples as examples
+from protosieve.report import render
+from protosieve.report._features import as_date
+from report_page_parts import card, label, number, quality
+
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
+
+STORY = examples.digits()
+
+
+@pytest.fixture
+def opened(visit, tmp_path):
+    """Opens a story's page; its window says what went wrong."""
+
+    def one(story):
+        file = tmp_path / "page.html"
+        file.write_bytes(render(story))
+        window = visit()
+        return window.open(file), window
+
+    return one
+
+
+WRITTEN = {
+    "percent(0.99691)": "99.7 %",
+    "percent(0.99996)": "99.996 %",
+    "percent(1 - 1e-12)": "99.9999 %",
+    "percent(0.9999499)": "99.995 %",
+    "percent(1)": "100 %",
+    "percent(0.123)": "12 %",
+    "percent(0.0164)": "1.6 %",
+    "percent(0.0031)": "0.31 %",
+    "percent(0)": "0 %",
+    "percent(null)": "\u2013",
+    "number(1234567)": "1,234,567",
+    "number(-0.5)": "\u22120.5",
+    "number(3.14159)": "3.14",
+    "number(0.000012)": "1.2 \u00d7 10⁻⁵",
+    "number(1e12)": "10¹²",
+    "number(NaN)": "\u2013",
+    "steady(0.045)": "0.0450",
+    "count(1797)": "1,797",
+    "bytes(41234)": "41.2 kB",
+    "bytes(999)": "999 bytes",
+    "signed(-2.34)": "\u22122.3",
+    "plural(1, 'row')": "1 row",
+    "plural(2, 'row')": "2 rows",
+    "clip('👩👩👩', 2)": "👩…",
+}
+
+
+def test_numbers_are_written_for_people(visit):
+    rules = (resources.files("protosieve.report") / "page" / "format.js").read_text(encoding="utf-8")
+    said = visit().page.evaluate(f"() => {{ {rules}; return [{', '.join(WRITTEN)}] }}")
+    assert [text.replace("\u202f", " ") for text in said] == list(WRITTEN.values())
+
+
+def stretched(story):
+    """Numbers as long as they come: many million rows, residuals near nothing, long names."""
+    made = {**story, "stream": {**examples.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
+    made["coverage"] = {**story["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
+    values = [label(name, 0.3, 1, 0.31, 0.3) for name in ("W" * 60, "a label of several words that goes on", "b")]
+    made["coverage"]["labels"]["values"] = values
+    curve = story["quality"]["curve"]
+    made["quality"] = {**story["quality"], "curve": {**curve, "residual": [r / 1e5 for r in curve["residual"]]}}
+    return made
+
+
+BEYOND = """() => [...document.querySelectorAll(".canvas text")].filter((word) => {
+    const [box, field] = [word.getBoundingClientRect(), word.ownerSVGElement.getBoundingClientRect()];
+    return box.width && (box.left < field.left - 0.6 || box.right > field.right + 0.6 ||
+        box.top < field.top - 1 || box.bottom > field.bottom + 1);
+}).map((word) => `${word.ownerSVGElement.parentNode.id}: ${word.textContent}`)"""
+
+
+@pytest.mark.parametrize("story", [stretched(STORY), examples.mixed(), examples.texts(), examples.hostile()])
+def test_no_word_of_a_chart_is_cut_at_its_edge(opened, story):
+    page, window = opened(story)
+    for width in (1280, 800, 390, 320):
+        window.resize(width)
+        assert (width, page.evaluate(BEYOND)) == (width, [])
+
+
+def test_dates_are_shown_as_dates(opened):
+    quantiles = {"data": [1.28e9, 1.4e9, 1.5e9, 1.6e9, 1.67e9], "prototypes": [1.29e9, 1.4e9, 1.5e9, 1.6e9, 1.66e9]}
+    shown = {of: [as_date(second) for second in line] for of, line in quantiles.items()}
+    item = {"name": "since", "kind": "number", "distance": 0.1, **quantiles, "shown": shown}
+    story = {**STORY, "coverage": {**STORY["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
+    page, _ = opened(story)
+    assert page.locator("#feature-0 text").all_text_contents() == [shown["data"][0], shown["data"][-1]]
+    page.locator("#feature-0 svg").hover()
+    assert page.locator("#tooltip dd").all_inner_texts() == [", ".join(shown["data"]), ", ".join(shown["prototypes"])]
+    page.locator("#features-table summary").click()
+    assert page.locator("#features-table td").nth(1).inner_text() == ", ".join(shown["data"])
+
+
+def only(story):
+    """One prototype, one row, one look: no distance between the least and the largest of anything."""
+    same = [number("flat", [7, 7], [7, 7], 0.0), number("huge", [-1e30, 1e30], [0, 1e-30], 1.0)]
+    return {
+        **story,
+        "cards": [card(0, 1.0, label="a", share=1.0, at=[3, 3], around=[["a", 1.0]])],
+        "quality": {
+            **quality(2, 0.3, 0.3),
+            "curve": {**quality(2, 0.3, 0.3)["curve"], "count": [1], "residual": [0.3]},
+        },
+        "map": {**story["map"], "points": [[3, 3, -1, 0]], "labels": []},
+        "coverage": {
+            "sentence": "",
+            "shares": [1.0],
+            "labels": {"name": "", "values": [label("a", None, 1, 1.0, None)], "more": 0},
+            "features": {"sentence": "", "total": 2, "items": same},
+        },
+        "stream": {"rows": [5], "residual": [0.3], "accepted": [0], "exchanged": [0], "sentence": ""},
+    }
+
+
+def nothing(story):
+    """Nothing left, no weight, no share, and a stream that does not know its counts at first."""
+    return {
+        **story,
+        "cards": [card(k, 0.0, at=None) for k in range(3)],
+        "criticisms": {"sentence": "None.", "cards": []},
+        "quality": {
+            **quality(3, 0.1, None),
+            "curve": {**quality(3, 0.1, None)["curve"], "residual": [0, 0, 0], "own": 0},
+        },
+        "map": {**story["map"], "points": []},
+        "coverage": {
+            "sentence": "",
+            "shares": [0.0, 0.0, 0.0],
+            "labels": {"name": "", "values": [], "more": 0},
+            "features": {"sentence": "", "total": 0, "items": []},
+        },
+        "stream": {"rows": [1, 2], "residual": [None, 0], "accepted": [None, 2], "exchanged": None, "sentence": ""},
+    }
+
+
+NO_NUMBERS = """all => all.flatMap((node) => [...node.attributes].map((a) => a.value))
+    .filter((value) => /NaN|Infinity|undefined/.test(value))"""
+
+
+@pytest.mark.parametrize("edge", [only, nothing, dict])
+def test_no_story_draws_what_is_no_number(opened, edge):
+    page, window = opened(edge(STORY))
+    assert page.eval_on_selector_all(".canvas *", NO_NUMBERS) == []
+    page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
+    assert not re.search("NaN|undefined|null|Infinity", page.locator("main").inner_text())
+    assert window.said == []
+
+
+def test_the_curve_says_how_many_do_as_well_as_random_rows(opened):
+    curve = STORY["quality"]["curve"]
+    enough = next(k for k, left in zip(curve["count"], curve["residual"], strict=True) if left <= curve["random"])
+    assert f"{enough} do as well as 20 random rows" in opened(STORY)[0].locator("#curve").text_content()
+
+
+def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened):
+    page, _ = opened(STORY)
+    assert page.locator(".feature").count() == 12
+    page.click("#all-features")
+    assert page.locator(".feature").count() == 32
+    assert page.evaluate("document.activeElement.id") == "all-features"
+
+
+def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened):
+    page, _ = opened(STORY)
+    assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
+    page.locator("#curve-table summary").click()
+    assert page.locator("#curve-table tbody tr").count() == len(STORY["quality"]["curve"]["count"])
+    page.locator("#stream-chart-table summary").click()
+    heads = page.locator("#stream-chart-table thead th").all_inner_texts()
+    assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
+
+
+@pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
+def test_hovering_a_chart_reads_numbers_out(opened, chart):
+    page, _ = opened(STORY)
+    page.locator(chart).scroll_into_view_if_needed()
+    page.locator(chart).hover(position={"x": 150, "y": 20})
+    assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())
