@@ -568,7 +568,7 @@ def test_a_folder_of_another_run_is_refused_and_the_difference_named(folder, tmp
     work = kept(folder, tmp_path)
     for others, words in (
         ({"sample": 999}, "sample was 1000 and is 999 now"),
-        ({"m": 21}, "-m was 20 and is 21 now"),
+        ({"m": 21}, "n_prototypes was 20 and is 21 now"),
     ):
         with pytest.raises(StateFileError, match=rf"work: is of another run: {words}\. Give what was given then"):
             Work(work, job_of(folder, **others))
@@ -772,4 +772,4 @@ def test_a_dry_run_reads_no_rows_and_writes_nothing(folder, tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--checkpoint", "c"])
     assert main() == 2
-    assert "checkpoint and resume are for one stream of rows" in capsys.readouterr().err
+    assert "--checkpoint and --resume are for one stream of rows" in capsys.readouterr().err

@@ -724,7 +724,7 @@ def test_standard_input_can_match_a_stored_target(tmp_path, stdin):
 def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
     for options, words in (
         ({"exact_weights": True}, "exact_weights=True needs one more pass"),
-        ({"checkpoint": tmp_path / "c"}, "a checkpoint cannot bring back rows of standard input"),
+        ({"checkpoint": tmp_path / "c"}, "checkpoint cannot bring back rows of standard input"),
     ):
         with pytest.raises(ParameterError, match=words):
             select("-", 5, **options)
