@@ -47,9 +47,9 @@ def batch_selector(request):
     return request.param
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def one_blas_thread():
-    """For the literal twins of small problems, which many threads only hinder."""
+    """For the literal twins of small problems, which many threads only hinder. Other modules count threads."""
     with one_thread():
         yield
 

@@ -282,7 +282,9 @@ def _bound(selector, d, reservoir, itemsize):
     return block * d * itemsize + sample + sets + 20_000  # the trace and numbers
 
 
-@pytest.mark.parametrize(("m", "epsilon", "dtype"), [(8, 0.4, np.float64), (60, 0.7, np.float32)])
+@pytest.mark.parametrize(
+    ("m", "epsilon", "dtype"), [(8, 0.4, np.float64), pytest.param(60, 0.7, np.float32, marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("order", ["shuffled", "ever more typical"])
 @each_selector
 def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, epsilon, dtype):

@@ -163,7 +163,7 @@ def test_rows_left_out_are_never_in_it_and_numbers_count_them(tmp_path):
     assert found.n_rows == 1600
 
 
-@pytest.mark.parametrize("with_target", [False, True])
+@pytest.mark.parametrize("with_target", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_stopped_and_resumed_the_sample_is_the_same(tmp_path, with_target):
     table = data(40_000)
     for name in ("x", "y"):

@@ -686,7 +686,7 @@ def test_a_few_late_rows_of_another_category_are_told(stdin):
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2))])
 def test_a_head_like_the_rest_settles_a_stream(stdin, scale, seed):
     """Shuffled, with more categories than columns for them, rare ones among them, a heavy tail and nulls."""
     rng, n = np.random.default_rng(seed), 40_000

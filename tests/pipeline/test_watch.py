@@ -112,6 +112,7 @@ def watched(tmp_path):
         one.close()
 
 
+@pytest.mark.thorough
 def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     run = watched("-o", "chosen.csv")
     with urlopen(run.address, timeout=30) as answer:
@@ -348,7 +349,6 @@ def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(rows_fi
         protosieve.select(rows_file, 3, image_shape=(28, 28))
 
 
-@pytest.mark.thorough
 def test_rows_before_a_silence_are_seen(watched):
     run = watched("--format", "jsonl")
     values = np.random.default_rng(0).normal(size=(23_000, 2)).round(4).tolist()

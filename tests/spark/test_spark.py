@@ -166,7 +166,7 @@ def test_tasks_return_what_partitions_in_process_do():
     seen = ran(Looking(job.outline()), SLICES)
     assert [number for number, _ in seen.values()] == [0, 1, 2]
     for partition, (_, value) in zip(job.inputs, seen.values(), strict=True):
-        assert _state.dumps(value) == _state.dumps(summarise(partition, job.outline()).storable())
+        assert _state.digest(value) == _state.digest(summarise(partition, job.outline()).storable())
 
 
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
@@ -224,7 +224,7 @@ def test_a_step_of_a_tree_is_a_merge_of_what_its_group_sent():
     merged = Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells))
     (number, value), expected = next(merged.values()), [value for _, value in found.values()][:2]
     assert number == 0
-    assert _state.dumps(value) == _state.dumps(merge_candidates(expected, plan))
+    assert _state.digest(value) == _state.digest(merge_candidates(expected, plan))
     with pytest.raises(InputError, match=r"partition 1: .*it is not there any more"):
         Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells.slice(0, 1)))
 
