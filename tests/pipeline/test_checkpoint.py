@@ -161,7 +161,7 @@ def test_killed_at_any_moment_and_resumed_it_is_the_same_byte_for_byte(folder, t
     assert all(name.startswith(".out.parquet.") for name in left)  # killed while it wrote the result itself
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_goes_on(folder, whole, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before_and_the_run_goes_on(folder, tmp_path):
     """A limit on the size of files: the first checkpoint is small enough, later ones are not."""
     store = tmp_path / "run.ckpt"
     words = command(folder, tmp_path / "out.parquet", "--checkpoint", store, "--every", "1")
