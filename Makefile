@@ -13,9 +13,9 @@ endif
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
 
-test: lint types contracts unit  ## What must be green before a merge: five minutes or so on two cores
+test: lint types contracts unit  ## What must be green before a merge: ten minutes or so on two cores
 
-test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples: ten minutes
+test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples: twenty minutes or so
 	HYPOTHESIS_PROFILE=full $(RUN) -m pytest -n auto --dist loadgroup -m "thorough or repeated"
 
 test-all: test test-rest  ## Every test, with all that it tries
