@@ -7,31 +7,36 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import mean
 
-HEADER = """# Beside the peers
+HEADER = """# Comparison with other tools
 
-Other tools that choose rows, and ours, on the same float64 rows: each in an environment and a process of its own, one
-after the other, with one thread. Made by `make bench-peers`, {date}, on {machine}.
+This page runs other tools that select rows, and ours, on the same float64 rows. Each tool runs in a
+separate environment and process, one after the other, with one thread. Made by `make bench-peers`,
+{date}, on {machine}.
 
-- **rows**: distinct rows chosen. Some tools cannot hit m, and some give more; more rows make a smaller MMD, so there is
-  a line of ours with as many.
-- **MMD**: how far these rows are from the mean of all rows, in the geometry of a Gaussian kernel of the width named.
-  Every tool's rows get the best non-negative weights there are for them, solved by us in float64 against the exact
-  mean: only the choice of rows is judged, whatever a tool optimises and whether or not it gives weights.
-- **seconds**: of the selecting call, with the n x n matrix for tools that need one, with the exact mean for ours. A
-  small call before it pays for imports, and of calls of a few seconds the best of three counts.
-- **CPU s**: the processor's share of these. Where the machine was busy with other things it is less disturbed than
-  seconds are, but not undisturbed: tools that fill gigabytes have taken twice as long on a busy machine.
-- **peak MB**: the most memory that call took above what was there before it; the rows themselves are not counted.
+- **rows**: distinct rows selected. Some tools cannot return exactly m rows, and some return more.
+  More rows give a smaller MMD, so each table has a line of ours with the same number.
+- **MMD**: how far these rows are from the mean of all rows, for a Gaussian kernel of the width
+  named. The rows of every tool get their best non-negative weights, solved by us in float64 against
+  the exact mean. This scores only the selection of rows, whatever a tool optimises and whether or
+  not it gives weights.
+- **seconds**: the time of the selecting call, including the n x n matrix for tools that need one
+  and the exact mean for ours. A small call before it pays for imports, and calls of a few seconds
+  count the best of three.
+- **CPU s**: the processor time of that call. On a busy machine it is disturbed less than seconds,
+  but still disturbed: tools that fill gigabytes have taken twice as long.
+- **peak MB**: the most memory the call took above what was in use before it, without the rows
+  themselves.
 
-The best MMD comes first. A tool that needed more than {minutes:g} minutes or {gigabytes:g} GB, that failed or that did
-not install says so in the last column.
+The best MMD comes first. The last column says if a tool needed more than {minutes:g} minutes or {gigabytes:g} GB,
+failed or could not be installed.
 """
-REPRODUCE = """## Do it again
+REPRODUCE = """## Run it yourself
 
-`make bench-peers` makes an environment for each peer and keeps it, the data and what each peer chose under `.bench/`:
-an interrupted run goes on where it stopped, and a later one runs ours only. `python -m benchmarks.peers --help` lists
-the options: `--data` and `--tools` choose, `--quick` takes the smallest data, `--fresh` forgets earlier choices and
-times. [Benchmarks](benchmarks.md) says where the data are from.
+`make bench-peers` creates an environment for each peer. It keeps the environments, the data and the
+selections under `.bench/`, so an interrupted run continues where it stopped, and a later run
+repeats only our own selectors. `python -m benchmarks.peers --help` lists the options: `--data` and
+`--tools` choose what to run, `--quick` uses the smallest data, and `--fresh` discards earlier
+selections and times. [Benchmarks](benchmarks.md) says where the data come from.
 """
 
 
@@ -97,7 +102,8 @@ def calls(notes: dict[str, str]) -> str:
     sharing: dict[str, list[str]] = {}
     for name, note in notes.items():
         sharing.setdefault(note, []).append(name)
-    return "## How each was called\n\n" + "".join(f"- **{'; '.join(sharing[note])}**: {note}.\n" for note in sharing)
+    lines = (f"- **{'; '.join(sharing[note])}**: {note}.\n" for note in sharing)
+    return "## How each tool was called\n\n" + "".join(lines)
 
 
 def header(minutes: float, gigabytes: float) -> str:
