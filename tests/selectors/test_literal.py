@@ -8,11 +8,9 @@ from conftest import BATCH_SELECTORS
 from problems import make_problem
 from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
 from protosieve.kernels import Gaussian, Polynomial
-from volumes import repeated, volume
 
-# The same problems whatever else is loaded: hypothesis draws by the constants it has seen. Of the first sixty too many
-# are too close to call for ProtoBasic, whose limit is a share of all 300; of the last sixty one is.
-SEEDS = volume(range(240, 300), range(300))
+# The same problems whatever else is loaded: hypothesis draws by the constants it has seen.
+SEEDS = range(300)  # the limits are shares of these: a few would be luck
 TOO_CLOSE = 1e-10
 
 
@@ -77,7 +75,6 @@ def _feed(ours, problem):
     return ours
 
 
-@repeated
 @each_pair
 def test_selects_what_the_pseudo_code_selects(selector, literal):
     count = {"compared": 0, "weights": 0, "aside": 0}
@@ -108,7 +105,6 @@ def test_selects_what_the_pseudo_code_selects(selector, literal):
     assert count["weights"] > 0.8 * count["compared"]
 
 
-@repeated
 @each_pair
 def test_the_same_where_the_diagonal_varies(selector, literal):
     """Polynomial of degree 2: single rows differ in length, and twelve rows are often nearly dependent."""
