@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from protosieve._compare import Comparison, compare
     from protosieve._criticisms import Criticisms, criticisms
     from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
-    from protosieve._select import select
     from protosieve.errors import (
         InputError,
         OutputError,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         ProtosieveWarning,
         StateFileError,
     )
+    from protosieve.run import select
     from protosieve.selectors import (
         MMDCritic,
         ProtoBasic,
@@ -74,7 +74,7 @@ _HOMES = {
     "_criticisms": ("Criticisms", "criticisms"),
     "_prototypes": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
-    "_select": ("select",),
+    "run": ("select",),
     "selectors": (
         "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "load",
     ),
@@ -82,17 +82,17 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = (
     "compat",
-    "distributed",
     "errors",
     "guarantees",
     "io",
     "kernels",
     "means",
     "objectives",
-    "pipeline",
+    "passes",
     "plots",
     "preprocess",
     "report",
+    "run",
     "selectors",
     "spark",
     "weights",

@@ -188,7 +188,7 @@ def find_criticisms(
             raise InputError(NO_ROWS.format((0, prototypes.rows.shape[1])))
         wanted = target_rows(target, mean, first, prototypes.feature_names)
         if isinstance(result, Selector) and wanted is None and mean is None:
-            critic = _Critic(prototypes, kernel, result._known_mean().mean, follows=False, size=size)
+            critic = _Critic(prototypes, kernel, result.known_mean().mean, follows=False, size=size)
         else:
             state = _begin(
                 mean,

@@ -2,20 +2,20 @@
 
 __all__ = [
     "BAD_ROWS",
-    "EVERY",
     "KERNEL",
     "MAX_CATEGORIES",
     "METHOD",
+    "PARTITION_ROWS",
     "RANDOM_STATE",
     "SAMPLE",
     "SCALE",
 ]
 
 BAD_ROWS = "error"
-EVERY = 1_000_000  # rows between two checkpoints
 KERNEL = "multiscale"
 MAX_CATEGORIES = 32
 METHOD = "swap"
+PARTITION_ROWS = 250_000
 RANDOM_STATE = 0
-SAMPLE = 16384  # rows
+SAMPLE = 16384  # rows that `compare` and `survey` keep
 SCALE = "standard"

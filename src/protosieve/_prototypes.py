@@ -292,7 +292,7 @@ class Prototypes:
         paths = [data] if isinstance(data, str | os.PathLike) else data
         if not (isinstance(paths, list | tuple) and paths and all(isinstance(p, str | os.PathLike) for p in paths)):
             return data
-        from protosieve.pipeline._again import draw_sample
+        from protosieve.run import draw_sample
 
         return draw_sample(self, [os.fspath(path) for path in paths])
 
@@ -318,7 +318,7 @@ class Prototypes:
         >>> protosieve.Prototypes.read(folder + "/chosen.parquet").residual == result.residual
         True
         """
-        from protosieve.pipeline._again import read_prototypes  # files are read with pyarrow, which not all have
+        from protosieve.run import read_prototypes  # files are read with pyarrow, which not all have
 
         return read_prototypes(path)
 

@@ -54,8 +54,8 @@ def _examples(*commands: str) -> str:
 
 @app.command(
     help="Choose the rows of files that represent them best, each with a weight.\n\n"
-    "Files are read twice, in memory that does not grow with them: once to learn what the columns are like, once to "
-    "choose. Standard input is read once.",
+    "Files are read twice, in memory that does not grow with them: once to learn what the columns are like and to draw "
+    "a sample, once to let every row count. Standard input is read once.",
     epilog=_examples(
         "protosieve select rows.parquet -m 500 -o chosen.parquet",
         "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
@@ -72,7 +72,6 @@ def select(
     n_prototypes: option.Count,
     target: option.Target = None,
     method: option.Method = default.METHOD,
-    exact_weights: option.ExactWeights = False,
     random_state: option.Seed = str(default.RANDOM_STATE),
     features: option.Features = None,
     exclude: option.Exclude = None,
@@ -84,16 +83,13 @@ def select(
     max_categories: option.MaxCategories = str(default.MAX_CATEGORIES),
     kernel: option.KernelName = default.KERNEL,
     width: option.Width = None,
-    sample: option.Sample = str(default.SAMPLE),
+    sample: option.Sample = None,
     output: option.Output = None,
     bad_rows: option.BadRows = default.BAD_ROWS,
     format: option.Format = None,
-    checkpoint: option.Checkpoint = None,
-    every: option.Every = str(default.EVERY),
-    resume: option.Resume = False,
     workers: option.Workers = None,
     dask: option.Dask = None,
-    partition_rows: option.PartitionRows = None,
+    partition_rows: option.PartitionRows = str(default.PARTITION_ROWS),
     work: option.Work = None,
     dry_run: option.DryRun = False,
     image_shape: option.ImageShape = None,
@@ -133,13 +129,13 @@ def compare(
     max_categories: option.MaxCategories = str(default.MAX_CATEGORIES),
     kernel: option.KernelName = default.KERNEL,
     width: option.Width = None,
-    sample: option.Sample = str(default.SAMPLE),
+    sample: option.ComparedSample = str(default.SAMPLE),
     bad_rows: option.BadRows = default.BAD_ROWS,
     format: option.Format = None,
     quiet: option.Quiet = False,
     json: option.Json = False,
 ) -> Task:
-    """A name here is that of the argument of `protosieve.pipeline.survey` or `protosieve.compare`; see there."""
+    """A name here is that of the argument of `protosieve.run.survey` or `protosieve.compare`; see there."""
     return _later("_compare", locals())
 
 

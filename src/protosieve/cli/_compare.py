@@ -12,8 +12,8 @@ from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
 from protosieve.io import check_output
-from protosieve.pipeline import survey
-from protosieve.pipeline._options import kernel_of
+from protosieve.passes import kernel_of
+from protosieve.run import survey
 
 __all__ = ["perform"]
 

@@ -19,15 +19,13 @@ __all__ = [
     "AllMethods",
     "BadRows",
     "Categorical",
-    "Checkpoint",
+    "ComparedSample",
     "Coordinates",
     "Count",
     "Dask",
     "Data",
     "DryRun",
     "Embedding",
-    "Every",
-    "ExactWeights",
     "Exclude",
     "Features",
     "Format",
@@ -46,7 +44,6 @@ __all__ = [
     "Quiet",
     "Report",
     "Result",
-    "Resume",
     "Sample",
     "Scale",
     "Seed",
@@ -115,11 +112,6 @@ Method: TypeAlias = Annotated[
     typer.Option("--method", metavar="NAME", autocompletion=_offer(METHODS), rich_help_panel=_CHOICE,
                  help=f"How rows are chosen: {', '.join(METHODS)}."),
 ]  # fmt: skip
-ExactWeights: TypeAlias = Annotated[
-    bool,
-    typer.Option("--exact-weights", rich_help_panel=_CHOICE,
-                 help="Read the target once more, for weights and shares over all of its rows, not a sample."),
-]  # fmt: skip
 Seed: TypeAlias = Annotated[
     str,
     typer.Option("--seed", metavar="N", rich_help_panel=_CHOICE,
@@ -184,10 +176,14 @@ Width: TypeAlias = Annotated[
                       "default the median distance."),
 ]  # fmt: skip
 Sample: TypeAlias = Annotated[
-    str,
-    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL,
-                 help="Random rows that stand for all in judging how alike two sets of rows are."),
+    str | None,
+    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL, show_default=False,
+                 help="Random rows to choose from and to judge by; by default 10,240 to 40,960, as -m needs."),
 ]  # fmt: skip
+ComparedSample: TypeAlias = Annotated[
+    str,
+    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL, help="Random rows that are compared on."),
+]
 
 Output: TypeAlias = Annotated[
     str | None,
@@ -206,25 +202,12 @@ Format: TypeAlias = Annotated[
                  help=f"Of INPUT, where its name does not tell: {', '.join(FORMATS)}."),
 ]  # fmt: skip
 
-Checkpoint: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--checkpoint", metavar="FILE", rich_help_panel=_LONG, show_default=False,
-                 help="Store the run here now and then, and when it is interrupted; removed when it is done."),
-]  # fmt: skip
-Every: TypeAlias = Annotated[
-    str,
-    typer.Option("--every", metavar="ROWS", rich_help_panel=_LONG, help="Rows between two checkpoints."),
-]
-Resume: TypeAlias = Annotated[
-    bool,
-    typer.Option("--resume", rich_help_panel=_LONG,
-                 help="Go on from the checkpoint, if there is one; the result is the same, byte for byte."),
-]  # fmt: skip
 
 Workers: TypeAlias = Annotated[
     str | None,
     typer.Option("--workers", metavar="N", rich_help_panel=_MANY, show_default=False,
-                 help="Cut INPUT into partitions, and work on them in so many processes of this machine."),
+                 help="Work on partitions of INPUT in so many processes of this machine; by default in this one, on "
+                      "all cores. The result is the same."),
 ]  # fmt: skip
 Dask: TypeAlias = Annotated[
     str | None,
@@ -232,21 +215,19 @@ Dask: TypeAlias = Annotated[
                  help="Or on the Dask cluster whose scheduler is there, such as tcp://10.0.0.5:8786."),
 ]  # fmt: skip
 PartitionRows: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY, show_default=False,
-                 help="Rows of a partition, by default 250,000. The choice depends on it, and on workers it does "
-                      "not."),
-]  # fmt: skip
+    str,
+    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY, help="Rows of a partition, about."),
+]
 Work: TypeAlias = Annotated[
     str | None,
-    typer.Option("--work", metavar="DIR", rich_help_panel=_MANY, show_default=False,
-                 help="Keep what partitions bring in this folder: the same command after a run that was cut short "
-                      "repeats only what is missing. Emptied when it is done."),
+    typer.Option("--work", metavar="DIR", rich_help_panel=_LONG, show_default=False,
+                 help="Keep what is done in this folder: the same command after a run that was cut short goes on from "
+                      "there, with the same result. Emptied when it is done."),
 ]  # fmt: skip
 DryRun: TypeAlias = Annotated[
     bool,
     typer.Option("--dry-run", rich_help_panel=_MANY,
-                 help="Say how many rows, partitions and candidates there are and what memory they take; no more."),
+                 help="Say how many rows and partitions there are and what memory they take; no more."),
 ]  # fmt: skip
 
 Report: TypeAlias = Annotated[

@@ -8,8 +8,8 @@ from protosieve._prototypes import Prototypes
 from protosieve.cli._streams import showing
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
-from protosieve.pipeline._again import draw_sample, read_prototypes
 from protosieve.report import check_report
+from protosieve.run import draw_sample, read_prototypes
 
 __all__ = ["perform"]
 

@@ -8,19 +8,15 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from protosieve._prototypes import Prototypes
-from protosieve._select import check_no_stream, run
 from protosieve.cli._flags import command_of
 from protosieve.cli._streams import showing
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
 from protosieve.cli._values import arguments
-from protosieve.distributed import Cluster, Estimate, LocalWorkers, Serial, Work, begin, estimate
-from protosieve.distributed._flight import window_of
 from protosieve.errors import ParameterError
-from protosieve.io import check_output
-from protosieve.io._output import as_dash
-from protosieve.pipeline._options import Options, options_of
-from protosieve.pipeline._watch import report_place
+from protosieve.io import as_dash, check_output
+from protosieve.passes import Options, options_of
+from protosieve.run import Cluster, Estimate, LocalWorkers, Store, begin, estimate, report_place, run, window_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,12 +44,11 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
     if given["json"] or given["dry_run"] or not (given["quiet"] or given["output"] or options["report"]):
         check_output("-")  # there is nothing else to show for the run
     if given["dry_run"]:
-        check_no_stream(options["checkpoint"], options["resume"], options["watch"])
-        job = begin(options_of(options))
+        job, _ = begin(options_of(options))
         with showing():
-            _tell(estimate(job, window_of(place or Serial())), given["json"])
+            _tell(estimate(job, 1 if place is None else window_of(place)), given["json"])
             if options["work"] is not None and not given["json"]:
-                sys.stdout.write(Work.look(options["work"], job))
+                sys.stdout.write(Store.look(options["work"], job))
         return None
     with notes(given["quiet"]), place or nullcontext() as executor:
         result = run({**_UNASKED, **options, "executor": executor}, command_of(given, _DECIDING))
@@ -62,7 +57,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
 
 
 def _tell(foreseen: Estimate, as_json: bool) -> None:
-    """What a run over partitions would take."""
+    """What a run would take."""
     sys.stdout.write(f"{json.dumps(foreseen.figures(), indent=2) if as_json else foreseen}\n")
 
 

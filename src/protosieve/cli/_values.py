@@ -61,8 +61,8 @@ def _files(given: list[str] | None) -> list[str] | None:
 
 
 _VALUES: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("n_prototypes", "max_categories", "sample", "every"), _count),
-    **dict.fromkeys(("partition_rows", "workers"), _count_if_any),
+    **dict.fromkeys(("n_prototypes", "max_categories", "partition_rows"), _count),
+    **dict.fromkeys(("sample", "workers"), _count_if_any),
     "random_state": _seed,
     "width": _width,
     "target": _files,

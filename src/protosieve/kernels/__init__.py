@@ -11,6 +11,7 @@ from protosieve.kernels._gaussian import Gaussian
 from protosieve.kernels._laplacian import Laplacian
 from protosieve.kernels._multiscale import MultiScale
 from protosieve.kernels._products import Cosine, Linear, Polynomial
+from protosieve.kernels._stored import as_plain, from_plain
 
 __all__ = [
     "Cosine",
@@ -23,4 +24,6 @@ __all__ = [
     "Points",
     "Polynomial",
     "as_kernel",
+    "as_plain",
+    "from_plain",
 ]

@@ -35,7 +35,10 @@ from protosieve.means._reservoir import check_seed, check_size, rows_until_grown
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
-__all__ = ["Calibrated", "CalibratedMean", "CalibratedStream", "points_for", "sample_for", "stage_of", "stage_size"]
+__all__ = [
+    "Calibrated", "CalibratedMean", "CalibratedStream", "PointSums", "calibrated", "judging_for", "points_for",
+    "sample_for", "stage_of", "stage_size",
+]  # fmt: skip
 
 # How many points, rows of the sample that may be chosen, and of these rows by which candidates are judged: so many for
 # each prototype, between two bounds. (Measured: docs/means.md.)
@@ -465,7 +468,7 @@ class CalibratedMean(Mean):
         seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
         points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
-        judging = _for(n_prototypes, _JUDGING)
+        judging = judging_for(n_prototypes)
         if target is None:
             return CalibratedStream.begin(kernel, size, points, judging, like, seed)
         return _over(kernel, target, size, points, judging, seed)
@@ -476,16 +479,66 @@ def _over(kernel: Kernel, target: Array, size: int, points: int, judging: int, s
     sample = UniformSample.empty(size, target, seed)
     sample.observe(target, np.arange(len(target)))
     sample.settle()
+    rows = stage_of(sample).rows[:points]
+    return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging)
+
+
+def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: int) -> Calibrated:
+    """The mean of all rows a sample was drawn from, by their ``sums`` at its first rows."""
+    sample = sample.settled()
     stage = stage_of(sample)
-    rows = stage.rows[:points]
     return Calibrated(
         kernel=kernel,
-        points=rows,
-        at_points=sums_over(kernel, target, kernel.prepare(rows)) / len(target),
+        points=stage.rows[: len(sums)],
+        at_points=sums / sample.seen,
         sample=stage.rows,
         held_out=sample.rows[len(stage) :],
-        places=np.arange(len(rows)),
-        population=len(target),
-        sample_seed=seed,
+        places=np.arange(len(sums)),
+        population=sample.seen,
+        sample_seed=sample.seed,
         judging=judging,
     )
+
+
+def judging_for(n_prototypes: int) -> int:
+    """How many rows of the sample candidates are judged by."""
+    return _for(n_prototypes, _JUDGING)
+
+
+@storable
+@dataclass
+class PointSums(SettledMean):
+    """What adds rows up at points, to be a `Calibrated` mean in the end; until then rows are judged by an estimate.
+
+    That is the combination of the points which agrees with the sample's mean at them.
+    """
+
+    kernel: Kernel
+    points: Array
+    weights: Float64
+    _prepared: Points | None = field(default=None, init=False, repr=False, compare=False)
+
+    @classmethod
+    def by(cls, kernel: Kernel, sample: Array, n_points: int) -> "PointSums":
+        """The first rows of a sample are the points. O(sample P d + P^3)."""
+        points = sample[:n_points]
+        weights = Span(kernel, points).solve(sums_over(kernel, sample, kernel.prepare(points)) / len(sample))
+        return cls(kernel, points, weights)
+
+    def __deepcopy__(self, memo: object) -> "PointSums":
+        return self
+
+    def _check_form(self) -> None:
+        require(are_rows(self.points) and self.weights.shape == (len(self.points),), "the points of a mean")
+        require(are_finite(self.weights), "the weights of points")
+
+    def meet(self, points: Points) -> tuple[Float64, Float64]:
+        if self._prepared is None:
+            self._prepared = self.kernel.prepare(self.points)
+        return at_and_sums(self.kernel, self._prepared, self.weights, points)
+
+    def at(self, points: Points) -> Float64:
+        return self.meet(points)[0]
+
+    def squared_norm(self, step: int) -> float:
+        return float(self.weights @ FixedMean(self.kernel, self.points, self.weights).at_many(self.points))

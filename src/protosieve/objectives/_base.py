@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
@@ -34,6 +35,11 @@ class Block:
     diagonal: Float64
     signed: bool = False
     sums: Float64 | None = None  # what a mean that follows the stream learns of them
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Of the rows, in the whole stream."""
+        return np.arange(self.first, self.first + len(self.rows))
 
     @property
     def pull(self) -> Float64:

@@ -73,6 +73,12 @@ class Bottom:
         self.most = most
         self._keep(self.numbers, self._hashes)
 
+    def limit_to(self, limit: int) -> None:
+        """Let go of hashes above a limit, for good."""
+        self.limit = min(limit, self.limit)
+        low = self._hashes <= np.uint64(self.limit)
+        self.numbers, self._hashes = self.numbers[low], self._hashes[low]
+
     def merge(self, other: "Bottom") -> None:
         """Take in the sample of other rows, drawn with the same seed; the smaller of the two sizes is the size."""
         assert other.seed == self.seed

@@ -1,6 +1,8 @@
 """The uniform sample that everything about a stream is made of: by hash of the row number, rows and all."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +11,8 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.sampling._bottom import hashes
+
+Numbers: TypeAlias = NDArray[np.int64]
 
 __all__ = ["SampledRows", "UniformSample"]
 
@@ -119,12 +123,29 @@ class UniformSample:
         other.settle()
         return other
 
-    def merge(self, other: "UniformSample") -> None:
-        """Take in the sample of other rows, drawn with the same seed."""
+    def merge(self, other: "UniformSample", recode: Callable[[Array], Array] | None = None) -> None:
+        """Take in the sample of other rows, drawn with the same seed; ``recode`` brings their codes to ours."""
         assert (other.seed, other.size) == (self.seed, self.size)
         theirs, seen = other.settled().held, self.seen + other.seen
-        self.observe(theirs.rows, theirs.numbers, theirs.mu)
+        self.observe(theirs.rows if recode is None else recode(theirs.rows), theirs.numbers, theirs.mu)
         self.seen = seen
+
+    def trimmed(self, limit: int) -> "UniformSample":
+        """Without the rows whose hashes are above a limit: among many such samples they will not be needed."""
+        found = self.settled()
+        keep = int(np.searchsorted(hashes(self.seed, found.numbers), np.uint64(limit), "right"))
+        return replace(found, held=found.held.take(slice(keep)))
+
+    def first(self, size: int) -> "UniformSample":
+        """The sample of another size, no larger, of the same rows."""
+        found = self.settled()
+        return replace(found, size=size, held=found.held.take(slice(size)))
+
+    def mapped(self, encode: Callable[[Array], Array], number: Callable[[Numbers], Numbers]) -> "UniformSample":
+        """The same rows in another form and under other numbers, in the same order."""
+        held = self.settled().held
+        there = SampledRows(encode(held.rows), number(held.numbers), held.mu)
+        return UniformSample(self.size, self.seed, there, self.seen)
 
     def _check_form(self) -> None:
         require(self.size >= 1 and self.seed >= 0 and are_counts(self.size, self.seen), "the size of a sample")

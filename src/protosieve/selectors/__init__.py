@@ -2,15 +2,17 @@
 
 from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._batch import BatchSelector
-from protosieve.selectors._files import load
+from protosieve.selectors._files import load, restored
 from protosieve.selectors._mmdcritic import MMDCritic
-from protosieve.selectors._protobasic import ProtoBasic
+from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap
+from protosieve.selectors._rules import whole_number
 from protosieve.selectors._selector import Selector
 from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
+from protosieve.selectors._stream import Saved, Standing
 
 # All there are. What each is called, and how, its class says; this line is where others learn of it.
 SELECTORS: tuple[type[Selector], ...] = (
@@ -20,14 +22,19 @@ SELECTORS: tuple[type[Selector], ...] = (
 __all__ = [
     "SELECTORS",
     "BatchSelector",
+    "Best",
     "MMDCritic",
     "ProtoBasic",
     "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
+    "Saved",
     "Selector",
     "SieveStreaming",
+    "Standing",
     "Streak",
     "StreamSelector",
     "load",
+    "restored",
+    "whole_number",
 ]

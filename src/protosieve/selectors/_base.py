@@ -21,7 +21,7 @@ from protosieve._threads import ahead_of
 from protosieve._typed import are_finite, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
-from protosieve.objectives import Block, Objective, same
+from protosieve.objectives import Block, KernelMean, Objective, same
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
@@ -202,9 +202,9 @@ class StreamSelector(Selector, Generic[State, Judge]):
 
         The file holds arrays and JSON, no code; it is complete or not there at all. A fixed target is saved too.
         """
-        _state.write(path, self._saved())
+        _state.write(path, self.saved())
 
-    def _saved(self) -> Saved:
+    def saved(self) -> Saved:
         """Parameters and state as one value; it shares its arrays with the selector."""
         with self._lock:
             check_is_fitted(self)
@@ -220,7 +220,7 @@ class StreamSelector(Selector, Generic[State, Judge]):
                 stream=self._stream,
             )
 
-    def _begin_by(self, objective: Objective, like: Array) -> None:
+    def begin_by(self, objective: Objective, like: Array) -> None:
         """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
@@ -228,12 +228,13 @@ class StreamSelector(Selector, Generic[State, Judge]):
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None
 
-    def _chosen(self) -> Selection:
-        """What a result would be made of, before weights are solved and judged."""
-        check_is_fitted(self)
-        with self._lock, one_thread():
-            stream = self._caught_up()
-            return self._choose(stream.known, stream.running)
+    def objective_for(self, target: Array) -> KernelMean:
+        """What rows are judged by that are to represent the target, as `fit` settles it."""
+        rows = self._working(target)
+        with one_thread():
+            objective = self._objective(rows, rows, generator(self.random_state))
+        assert isinstance(objective, KernelMean)
+        return objective
 
     def _restore(self, saved: Saved) -> None:
         self.n_features_in_ = saved.n_features

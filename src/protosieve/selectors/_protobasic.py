@@ -13,7 +13,7 @@ from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
 from protosieve.selectors._base import Selection, StreamSelector
 
-__all__ = ["ProtoBasic"]
+__all__ = ["Best", "ProtoBasic"]
 
 
 @storable
@@ -26,21 +26,20 @@ class Best:
     pull: Float64
 
     @classmethod
-    def none(cls, block: Block) -> "Best":
-        return cls(np.zeros(0, np.int64), block.rows[:0].copy(), np.zeros(0))
+    def none(cls, like: Array) -> "Best":
+        return cls(np.zeros(0, np.int64), like[:0].copy(), np.zeros(0))
 
-    def take(self, block: Block, m: int) -> None:
-        """The m best of those held and those of a block."""
-        found = block.pull
-        better = np.flatnonzero(found > self.pull.min()) if len(self.pull) == m else np.arange(len(block))
+    def take(self, pull: Float64, numbers: NDArray[np.int64], rows: Array, m: int) -> None:
+        """The m best of those held and some later rows."""
+        better = np.flatnonzero(pull > self.pull.min()) if len(self.pull) == m else np.arange(len(pull))
         if not len(better):
             return
-        pull = np.concatenate([self.pull, found[better]])
+        both = np.concatenate([self.pull, pull[better]])
         # the m largest, of equal ones the earliest: a stable sort of the falling values
-        keep = np.sort(np.argsort(-pull, kind="stable")[:m])
-        self.pull = pull[keep]
-        self.indices = np.concatenate([self.indices, block.first + better])[keep]
-        self.rows = np.concatenate([self.rows, block.rows[better]])[keep]
+        keep = np.sort(np.argsort(-both, kind="stable")[:m])
+        self.pull = both[keep]
+        self.indices = np.concatenate([self.indices, numbers[better]])[keep]
+        self.rows = np.concatenate([self.rows, rows[better]])[keep]
 
     def renew(self, objective: Objective) -> None:
         """The mean has changed."""
@@ -142,10 +141,10 @@ class ProtoBasic(StreamSelector[Best, Objective]):
         self.verbose = verbose
 
     def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Best:
-        return Best.none(block)
+        return Best.none(block.rows)
 
     def _judge(self, progress: Best, objective: Objective, block: Block) -> None:
-        progress.take(block, self.n_prototypes)
+        progress.take(block.pull, block.numbers, block.rows, self.n_prototypes)
 
     def _refresh(self, progress: Best, objective: Objective) -> None:
         progress.renew(objective)

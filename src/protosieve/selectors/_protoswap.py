@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from protosieve._blas import one_thread
+from protosieve._prototypes import Prototypes
 from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
@@ -20,7 +22,7 @@ from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._rules import Rule, share, whole_number
-from protosieve.selectors._stream import Stream
+from protosieve.selectors._stream import Counts, Recorder, Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
 
 __all__ = ["ProtoSwap"]
@@ -198,8 +200,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         if self._takes_all:
-            return Swapping(Best.none(block), None, self._empty(objective, block.rows))
-        return Swapping(Best.none(block), self._sample(block, objective, rng), None)
+            return Swapping(Best.none(block.rows), None, self._empty(objective, block.rows))
+        return Swapping(Best.none(block.rows), self._sample(block, objective, rng), None)
 
     def _empty(self, objective: KernelMean, like: Array) -> Members:
         points = objective.kernel.prepare(like[:1])
@@ -216,8 +218,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
-        indices = np.arange(block.first, block.first + len(block))
-        progress.best.take(block, self.n_prototypes)
+        indices = block.numbers
+        progress.best.take(block.pull, indices, block.rows, self.n_prototypes)
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
         if progress.members is not None:
@@ -270,11 +272,26 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
         members = progress.members or self._exchange(self._stage(progress, objective), objective)
+        return self._better(members, progress.best, objective)
+
+    def _better(self, members: Members, best: Best, objective: KernelMean) -> Selection:
+        """Of the two that are kept beside each other."""
         slots = members.exchange.slots
         found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
-        basic = progress.best.selection()
+        basic = best.selection()
         at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # no worse than members were judged by
         return basic if self._is_better(basic, at, objective, members.exchange.value) else found
+
+    def choose_from(self, candidates: SampledRows, best: Best, objective: KernelMean, n_seen: int) -> Prototypes:
+        """The result of a stream of so many rows, whose candidates, best rows and mean are known already.
+
+        What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
+        elsewhere. It stays unfitted.
+        """
+        self._check_parameters()
+        with one_thread():
+            chosen = self._better(self._exchange(candidates, objective), best, objective)
+            return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
 
     def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
         """The set that exchanges over the candidates lead to, each pass in an order of its own, from no members.

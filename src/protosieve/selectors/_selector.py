@@ -213,7 +213,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _known_objective(self) -> Objective:
         """What the result was judged by."""
 
-    def _known_mean(self) -> KernelMean:
+    def known_mean(self) -> KernelMean:
         """The same, for what is made of kernels."""
         objective = self._known_objective()
         if not isinstance(objective, KernelMean) or self.objective is not None:

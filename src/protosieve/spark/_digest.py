@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from protosieve.preprocess._cells import is_list, whole
+from protosieve.preprocess import is_list, whole
 
 __all__ = ["Digest"]
 

@@ -1,18 +1,16 @@
 """A DataFrame as what the passes want of it: a schema, a count, the first lists, and a task on every partition."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from protosieve.distributed import Partition, Plan, levels
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.io import BatchSource, Stretch
-from protosieve.io._file import explain
+from protosieve.io import BatchSource, explain
+from protosieve.passes import Pass
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import SPARK_CELLS, Choosing, PartitionTask, Step
-from protosieve.spark._tree import Merging
+from protosieve.spark._tasks import SPARK_CELLS, PartitionTask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,9 +31,9 @@ class Frame:
         """Its columns, without rows."""
         return BatchSource(self.title, self.schema, [])
 
-    def whole(self) -> Partition:
-        """All of its rows, of which only the number is known. Counts them: a job of its own."""
-        return Partition(0, 0, [Stretch(self.source())], self._df.count())
+    def count(self) -> int:
+        """Its rows: a job of its own."""
+        return int(self._df.count())
 
     def first_lists(self, names: Sequence[str]) -> pa.Table:
         """One row: of each of these columns the first list that is not empty, else a null. Reads as far as need be."""
@@ -48,38 +46,16 @@ class Frame:
         found = self._df.select(place).where(f.size(place) > 0).limit(1).toArrow().column(0).combine_chunks()
         return found if len(found) else pa.nulls(1, self.schema.field(name).type)
 
-    def over(self, work: Step, features: list[str], columns: Sequence[str] | None) -> Returned:
-        """A first pass: ``work`` on every partition, of some columns or all; rows are told by ``features``."""
-        return Returned(self.title, features, self._cells(work, features, columns, None).toArrow())
-
-    def again(self, before: Returned, work: Step, columns: Sequence[str] | None) -> Returned:
-        """A later pass, over the same rows as ``before``."""
-        cells = self._cells(work, before.features, columns, before.digests)
-        return self._all(before, cells, before.digests)
-
-    def offered(self, before: Returned, plan: Plan, at_once: int) -> Returned:
-        """Pass B, over the same rows as ``before``; more sets of candidates than ``at_once`` are merged by a tree."""
-        from pyspark.sql import functions as f
-
-        cells, numbers = self._cells(Choosing(plan), before.features, None, before.digests), list(before.digests)
-        for _ in levels(before.partitions, at_once):
-            merging = Merging(plan, self.title, at_once, numbers)
-            cells = cells.groupBy(f.floor(f.col("partition") / at_once)).applyInArrow(_function(merging), SPARK_CELLS)
-            numbers = sorted({number // at_once for number in numbers})
-        return self._all(before, cells, numbers)
-
-    def _all(self, before: Returned, cells: "DataFrame", numbers: Iterable[int]) -> Returned:
-        found = Returned(self.title, before.features, cells.toArrow())
-        found.check_all(numbers)
-        return found
-
-    def _cells(
-        self, work: Step, features: list[str], columns: Sequence[str] | None, known: Mapping[int, bytes] | None
-    ) -> "DataFrame":
-        names = self.schema.names if columns is None else list(columns)
+    def over(self, work: Pass[Any], features: list[str], known: Mapping[int, bytes] | None) -> Returned:
+        """A pass on every partition; rows are told by ``features``, and must be ``known`` where they came before."""
+        names = self.schema.names if work.columns is None else list(work.columns)
         schema = pa.schema([self.schema.field(name) for name in names])
         task = PartitionTask(work, schema, features, self.title, known)
-        return self._df.select(*map(self._place_of, names)).mapInArrow(_function(task), SPARK_CELLS)
+        cells = self._df.select(*map(self._place_of, names)).mapInArrow(_function(task), SPARK_CELLS)
+        found = Returned(self.title, cells.toArrow())
+        if known is not None:
+            found.check_all(known)
+        return found
 
     def _place_of(self, name: str) -> str:
         return _place(self.schema.get_field_index(name))

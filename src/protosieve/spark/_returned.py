@@ -19,20 +19,11 @@ class Returned:
     `InputError` where a partition sent one: the first in the order of the partitions.
     """
 
-    def __init__(self, title: str, features: list[str], cells: pa.Table) -> None:
-        self.title, self.features = title, features
+    def __init__(self, title: str, cells: pa.Table) -> None:
+        self.title = title
         self._cells = cells.sort_by([("partition", "ascending"), ("piece", "ascending")])
         self._raise_first()
         self.digests: dict[int, bytes] = dict(zip(self._column("partition"), self._column("digest"), strict=True))
-
-    @property
-    def partitions(self) -> int:
-        """How many there are; those at the end that are empty may be unknown."""
-        return max(self.digests, default=-1) + 1
-
-    @property
-    def names(self) -> list[str]:
-        return [title_of(self.title, number) for number in range(self.partitions)]
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """Each partition's number and value, in their order."""
@@ -41,10 +32,6 @@ class Returned:
             first, last = np.searchsorted(numbers, [number, number + 1])
             pieces = self._cells.column("state").slice(first, last - first).to_pylist()
             yield number, _state.loads(b"".join(pieces), title_of(self.title, number))
-
-    def forget(self) -> None:
-        """Let the values go, which were all taken in; which partitions there were, and their digests, stay known."""
-        self._cells = self._cells.schema.empty_table()
 
     def check_all(self, numbers: Iterable[int]) -> None:
         """Every one of these partitions, which were there before."""

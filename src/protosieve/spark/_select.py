@@ -10,10 +10,10 @@ from protosieve._prototypes import Prototypes
 from protosieve.errors import ParameterError
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
-from protosieve.pipeline._options import Options, kernel_of, several, shape_text
-from protosieve.pipeline._watch import Onlookers, report_place
+from protosieve.passes import Options, kernel_of, several, shape_text
+from protosieve.run import Onlookers, report_place
+from protosieve.spark._engine import OnSpark
 from protosieve.spark._frame import Frame
-from protosieve.spark._passes import Passes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,8 +37,7 @@ def select(
     max_categories: int = default.MAX_CATEGORIES,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
-    sample: int = default.SAMPLE,
-    exact_weights: bool = False,
+    sample: int | None = None,
     output: str | os.PathLike[str] | None = None,
     random_state: int | None = default.RANDOM_STATE,
     bad_rows: str = default.BAD_ROWS,
@@ -50,10 +49,9 @@ def select(
 ) -> Prototypes:
     """The rows of a Spark DataFrame that represent it best, each with a weight.
 
-    Two passes over the DataFrame, where its partitions are: the first counts its rows, learns how columns become
-    numbers and draws a sample; the second keeps the best rows of every partition, with all their columns, and the
-    driver chooses among these. The answer follows from the partitions and the seed alone; it is that of
-    `protosieve.distributed` on the same partitions, bit for bit.
+    Two passes over the DataFrame, where its partitions are: the first learns how columns become numbers and draws a
+    sample, with all columns; in the second every row counts in the mean that prototypes are to match. The driver then
+    chooses from the sample. The answer follows from the partitions and the seed alone.
 
     The DataFrame is computed anew by every pass, and must give the same rows in the same partitions and order, else it
     is an error. Rows of files do. After a join, a ``repartition`` or a random column cache it, or write it to Parquet.
@@ -71,10 +69,10 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, exact_weights, \
-random_state, bad_rows, image_shape, image, text, coordinates
-        As for `protosieve.select`. ``exact_weights`` adds a pass. A kernel of your own must be a function that can be
-        pickled.
+    method, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, random_state, \
+ bad_rows, image_shape, image, text, coordinates
+        As for `protosieve.select`; ``method`` is ``"swap"``, for others judge rows one after the other. A kernel of
+        your own must be a function that can be pickled.
 
     Returns
     -------
@@ -84,9 +82,8 @@ random_state, bad_rows, image_shape, image, text, coordinates
 
     Notes
     -----
-    Each pass costs what it costs to read the rows and, the second, O(rows (points + m) d) in all. A task holds a few
-    batches and the selector's own; the driver holds what all partitions offer: some 4 ``sample`` rows after the
-    first pass, ``n_prototypes`` rows of every partition and some 9,000 more after the second.
+    Each pass costs what it costs to read the rows and, the second, O(rows points d) in all. A task holds a few batches
+    and its part of the sample; the driver holds some 4 samples after the first pass, whatever the number of rows.
     """
     lists = {
         "features": features, "exclude": exclude, "id": id, "categorical": categorical, "coordinates": coordinates,
@@ -103,7 +100,6 @@ random_state, bad_rows, image_shape, image, text, coordinates
         scale=scale,
         max_categories=max_categories,
         sample=sample,
-        exact_weights=exact_weights,
         random_state=random_state,
         bad_rows=bad_rows,
         image_shape=shape_text(image_shape),
@@ -114,12 +110,12 @@ random_state, bad_rows, image_shape, image, text, coordinates
         check_output(os.fspath(output))
     page = report_place(report, False, output)
     _check_there()
-    passes = Passes(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
-    result = passes.result()
+    run = OnSpark(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
+    result = run.result()
     result = replace(result, provenance={**(result.provenance or {}), "command": None})  # no command line has done it
     if output is not None:
         write_table(result.table, os.fspath(output), dict(result.provenance or {}))
-    Onlookers(passes.run, [], page, None).finish(result)
+    Onlookers(options, page).finish(result)
     return result
 
 

@@ -1,35 +1,19 @@
 """What is done where the rows are: a function of a partition's Arrow batches, which knows of Spark its number alone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
 from protosieve import _state
 from protosieve._blas import one_thread
-from protosieve._typing import Array
-from protosieve.distributed import (
-    Candidates,
-    Outline,
-    Partition,
-    Plan,
-    Summary,
-    select_partition,
-    summarise,
-    weigh_partition,
-)
 from protosieve.errors import InputError
 from protosieve.io import BatchSource, Stretch
-from protosieve.pipeline._run import Weighing
+from protosieve.passes import Partition, Pass, key_of
 from protosieve.spark._digest import Digest
 
-__all__ = [
-    "CELLS", "SPARK_CELLS", "Choosing", "Looking", "PartitionTask", "Step", "Weighting", "failed", "not_the_same",
-    "sent", "title_of",
-]  # fmt: skip
-
-Step: TypeAlias = Callable[[Partition], object]
+__all__ = ["CELLS", "SPARK_CELLS", "PartitionTask", "not_the_same", "partition_of", "sent", "title_of"]
 
 CELLS = pa.schema(
     {"partition": pa.int64(), "piece": pa.int32(), "error": pa.string(), "digest": pa.binary(), "state": pa.binary()}
@@ -38,35 +22,9 @@ SPARK_CELLS = "partition bigint, piece int, error string, digest binary, state b
 _PIECE = 1 << 22  # bytes of a state in one row: a row that is larger than Spark Connect's messages would be refused
 
 
-@dataclass(frozen=True)
-class Looking:
-    """Pass A."""
-
-    outline: Outline
-
-    def __call__(self, partition: Partition) -> Summary:
-        return summarise(partition, self.outline).storable()
-
-
-@dataclass(frozen=True)
-class Choosing:
-    """Pass B."""
-
-    plan: Plan
-
-    def __call__(self, partition: Partition) -> Candidates:
-        return select_partition(partition, self.plan)
-
-
-@dataclass(frozen=True)
-class Weighting:
-    """Pass C."""
-
-    plan: Plan
-    prototypes: Array
-
-    def __call__(self, partition: Partition) -> Weighing:
-        return weigh_partition(partition, self.plan, self.prototypes)
+def partition_of(number: int, source: BatchSource) -> Partition:
+    """A partition of Spark's, which stands where a file does in other runs."""
+    return Partition(number, number, [Stretch(source)], None, key_of(number, None))
 
 
 @dataclass(frozen=True)
@@ -77,7 +35,7 @@ class PartitionTask:
     well: raised here it would reach the user as the stack of some worker.
     """
 
-    work: Step
+    work: Pass[Any]
     schema: pa.Schema  # of the batches, whatever Spark calls their columns
     features: list[str]  # to tell rows by
     title: str  # of the partitions
@@ -108,7 +66,7 @@ class PartitionTask:
         if self.known is not None and number not in self.known:
             raise not_the_same(source.name, "there was no such partition before")
         try:
-            return self.work(Partition(number, number, [Stretch(source)], None))
+            return self.work.over(partition_of(number, source)).storable()
         except InputError as error:
             if self.known is None:
                 raise

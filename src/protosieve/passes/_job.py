@@ -1,0 +1,156 @@
+"""A run before its first row: what is asked for, of which partitions, and what to look for in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from protosieve.errors import InputError, ParameterError, arg
+from protosieve.io import BadRows, Source, check_schemas
+from protosieve.means import sample_for
+from protosieve.passes._options import Options
+from protosieve.passes._partitions import Partition, partitions_of
+from protosieve.passes._row_sample import EVERY, MOST
+from protosieve.passes._survey import SurveyPass
+from protosieve.passes._unchanged import fingerprint
+from protosieve.preprocess import Layout, is_number
+
+__all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_size", "seed_of"]
+
+# With so many times more rows within the limit than are wanted, three of four may turn out to be unusable.
+SPARE = 4
+_MANY = 2**31  # prototypes: more than there will be
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a run is to do. ``targets`` are the partitions of a target with files of its own."""
+
+    options: Options
+    seed: int
+    layout: Layout  # as it begins: passes grow copies of it
+    files: list[dict[str, Any]]  # what the inputs were like when it began
+    target_files: list[dict[str, Any]]
+    inputs: list[Partition]
+    targets: list[Partition]
+    command: str | None = None  # the command line that began it, if one did
+
+    @property
+    def skip(self) -> bool:
+        """Whether rows that cannot be used are left out."""
+        return self.options.bad_rows == "skip"
+
+    @property
+    def names(self) -> list[str]:
+        return [file["name"] for file in self.files]
+
+    @property
+    def passes(self) -> int:
+        """Over the files, at most: a sample that holds all rows leaves nothing to sum up."""
+        judges = self.options.method != "swap"
+        return (4 if self.targets else 2) + judges
+
+    def survey(self, of_target: bool = False) -> SurveyPass:
+        """The first pass, over the inputs or the target."""
+        partitions = self.targets if of_target else self.inputs
+        rows = rows_of(partitions)
+        size = sample_size(self.options, self.layout.width, rows_of(self.inputs))
+        return SurveyPass(
+            stage="target-survey" if of_target else "survey",
+            seed=self.seed,
+            start=self.layout,
+            skip=self.skip,
+            size=size,
+            limit=limit_of(SPARE * size, rows),
+        )
+
+
+def rows_of(partitions: Sequence[Partition]) -> int | None:
+    """In all; ``None`` where only reading tells."""
+    known = [partition.rows for partition in partitions if partition.rows is not None]
+    return sum(known) if len(known) == len(partitions) else None
+
+
+def limit_of(wanted: float, rows: int | None) -> int:
+    """About ``wanted`` of so many rows have hashes up to this; all, where their number is not known."""
+    return EVERY if not rows or wanted >= rows else int(wanted / rows * EVERY)
+
+
+def sample_size(options: Options, width: int, rows: int | None) -> int:
+    """Rows of the uniform sample: those that may be chosen, and those held out to judge. At most, before ``rows``, the
+    number of prototypes that follows from them, or the ``width`` of encoded rows are known.
+    """
+    m = options.count(rows) if rows or not options.is_share else _MANY
+    if options.sample is not None:
+        return max(options.sample, 2 * min(m, rows or m))
+    return max(sample_for(m, max(width, 1)), min(2 * m, rows or MOST))
+
+
+def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source], command: str | None = None) -> Job:
+    """Look at the heads of all files, cut them into partitions, and settle what can be before rows are read."""
+    for source in inputs:
+        if source.comes_once and not options.from_stdin:
+            raise InputError(
+                f"{source.name}: comes once, and this run would read it twice; store its rows in a file "
+                "first, or pipe inputs to standard input, -"
+            )
+    layout = layout_of([*inputs, *target], options)
+    return Job(
+        options=options,
+        seed=seed_of(options),
+        layout=layout,
+        files=[fingerprint(source) for source in inputs],
+        target_files=[fingerprint(source) for source in target],
+        inputs=partitions_of(inputs, options.partition_rows),
+        targets=partitions_of(target, options.partition_rows) if target else [],
+        command=command,
+    )
+
+
+def seed_of(options: Options) -> int:
+    """The one that was given, or another every time."""
+    seed = options.random_state
+    return int(np.random.default_rng().integers(2**31)) if seed is None else seed
+
+
+def layout_of(sources: Sequence[Source], options: Options) -> Layout:
+    """The columns of files, by their heads."""
+    schema = check_schemas(sources)
+    _check_places(schema, options)
+    layout = Layout.of(
+        schema,
+        features=options.features,
+        exclude=options.exclude,
+        id=options.id,
+        label=options.label,
+        embedding=options.embedding,
+        categorical=options.categorical,
+        image=options.image,
+        text=options.text,
+        coordinates=options.coordinates,
+    )
+    _meet(layout, sources)
+    return layout
+
+
+def _meet(layout: Layout, sources: Sequence[Source]) -> None:
+    """The length of lists is that of the first there is, as in one stream: others are rows that cannot be used."""
+    for source in sources:
+        for piece in (
+            source.pieces(layout.unmet, 0, BadRows(skip=True)) if layout.unmet and not source.comes_once else ()
+        ):
+            layout.meet(piece.table)
+            if not layout.unmet:
+                return
+
+
+def _check_places(schema: pa.Schema, options: Options) -> None:
+    """A place on the map is two numbers: what is none is told before rows are read."""
+    for name in options.coordinates or []:
+        field = schema.field(name) if name in schema.names else None
+        if field is not None and not is_number(field.type):
+            raise ParameterError(
+                f"{arg('coordinates')}: column {name!r} holds {field.type}; a place on the map is two numbers"
+            )

@@ -1,0 +1,229 @@
+"""What a run was asked for: everything that decides its result, as one value that can be stored and compared."""
+
+import dataclasses
+import math
+import numbers
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from protosieve import _defaults as default
+from protosieve._state import storable
+from protosieve.errors import ParameterError, arg
+from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
+from protosieve.preprocess import SCALES
+from protosieve.report import image_shape_of
+from protosieve.selectors import SELECTORS, StreamSelector, whole_number
+
+__all__ = ["KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
+
+METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
+    cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
+}
+_BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
+POLICIES = ("error", "skip")
+
+KERNELS: dict[str, Callable[..., Kernel]] = {
+    "cosine": Cosine,
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+    "linear": Linear,
+    "multiscale": MultiScale,
+    "polynomial": Polynomial,
+}
+_WITH_WIDTH = ("gaussian", "laplacian", "multiscale")
+_FILES = ("inputs", "target")
+_IN_MEMORY = (
+    "; select reads files: write the rows to a Parquet file and pass its path, or pass their numeric columns to "
+    "ProtoSwap(n_prototypes).fit"
+)
+
+
+@storable
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `protosieve.select` that decide what is chosen; see there."""
+
+    inputs: list[str]
+    n_prototypes: int | str
+    kernel: Kernel = dataclasses.field(default_factory=MultiScale)
+    target: list[str] | None = None
+    method: str = default.METHOD
+    features: list[str] | None = None
+    exclude: list[str] = dataclasses.field(default_factory=list)
+    id: list[str] = dataclasses.field(default_factory=list)
+    label: str | None = None
+    embedding: str | None = None
+    categorical: list[str] = dataclasses.field(default_factory=list)
+    scale: str = default.SCALE
+    max_categories: int = default.MAX_CATEGORIES
+    sample: int | None = None  # None for one that follows from the number of prototypes
+    random_state: int | None = default.RANDOM_STATE
+    bad_rows: str = default.BAD_ROWS
+    format: str | None = None
+    image_shape: str | None = None  # such as 28x28
+    image: str | None = None
+    text: str | None = None
+    coordinates: list[str] | None = None  # two
+    partition_rows: int = default.PARTITION_ROWS
+
+    def __post_init__(self) -> None:
+        self._choice("method", METHODS)
+        self._choice("scale", SCALES)
+        self._choice("bad_rows", POLICIES)
+        whole_number(1).check("select", "max_categories", self.max_categories)
+        whole_number(10).or_one_of(None).check("select", "sample", self.sample)
+        whole_number(1).check("select", "partition_rows", self.partition_rows)
+        if self.random_state is not None:
+            whole_number(0).check("select", "random_state", self.random_state)
+        _share(self.n_prototypes)
+        if not isinstance(self.label, str | None):
+            raise ParameterError(
+                f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
+            )
+        self._check_shown()
+        if self.from_stdin:
+            self._check_stdin()
+
+    @property
+    def from_stdin(self) -> bool:
+        return self.inputs == ["-"]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether prototypes are a share of the rows."""
+        return _share(self.n_prototypes) is not None
+
+    def count(self, rows: int | None) -> int:
+        """The number of prototypes, of so many rows."""
+        share = _share(self.n_prototypes)
+        return int(self.n_prototypes) if share is None else max(1, round(share * (rows or 0)))
+
+    def call(self) -> str:
+        """The call of `protosieve.select` that does the same.
+
+        >>> Options(["rows.csv"], "1%", kernel=Gaussian(2.0), id=["name"]).call()
+        "protosieve.select(['rows.csv'], '1%', kernel=Gaussian(width=2.0), id=['name'])"
+        """
+        first, second, *others = dataclasses.fields(self)
+        words = [repr(getattr(self, field.name)) for field in (first, second)]
+        for field in others:
+            value = getattr(self, field.name)
+            words += [] if value == _default(field) else [f"{field.name}={value!r}"]
+        return f"protosieve.select({', '.join(words)})"
+
+    def difference(self, other: "Options") -> str | None:
+        """The first argument in which they differ, in words."""
+        for field in dataclasses.fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if mine != theirs:
+                return f"{arg(field.name)} was {mine!r} and is {theirs!r} now"
+        return None
+
+    def _choice(self, name: str, known: Iterable[str]) -> None:
+        if getattr(self, name) not in known:
+            batch = f"; the batch methods are in Python: {_BATCH}" if name == "method" else ""
+            raise ParameterError(f"{arg(name)} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
+
+    def _check_shown(self) -> None:
+        for name in ("image", "text"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ParameterError(f"{arg(name)} must be the name of one column, got {getattr(self, name)!r}")
+        if self.coordinates is not None and len(self.coordinates) != 2:
+            raise ParameterError(
+                f"{arg('coordinates')} must be the names of two columns, such as X,Y; got {self.coordinates!r}"
+            )
+        image_shape_of(self.image_shape)
+
+    def _check_stdin(self) -> None:
+        if "-" in (self.target or []):
+            raise ParameterError(
+                f"{arg('target')} must be a file where standard input holds the rows to choose from, got '-'"
+            )
+        if _share(self.n_prototypes) is not None:
+            raise ParameterError(
+                f"{arg('n_prototypes', self.n_prototypes)} is a share, and standard input does not tell of how many "
+                f"rows; give a count, such as {arg('n_prototypes', 500)}"
+            )
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    """What the arguments of `protosieve.select`, under their names, ask for; others among them decide no result."""
+    own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel"}
+    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
+    plain = {name: given[name] for name in own.intersection(given).difference(lists)}
+    return Options(
+        inputs=names(given["inputs"], "inputs"),
+        kernel=kernel_of(given.get("kernel", default.KERNEL), given.get("width")),
+        **several({name: given[name] for name in lists if name in given}),
+        **{**plain, "image_shape": shape_text(given.get("image_shape"))},
+    )
+
+
+def names(given: Any, name: str) -> list[str]:
+    """One name or several."""
+    if given is None:
+        return []
+    found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    if not all(isinstance(one, str | os.PathLike) for one in found):
+        remedy = _IN_MEMORY if name in _FILES and not isinstance(given, numbers.Number) else ""
+        raise ParameterError(f"{arg(name)} must be a name or a list of names, got {_shown(given)}{remedy}")
+    return [os.fspath(one) for one in found]
+
+
+def shape_text(given: Any) -> str | None:
+    """The shape of an image as text.
+
+    >>> shape_text((32, 32, 3)), shape_text("28x28"), shape_text(None)
+    ('32x32x3', '28x28', None)
+    """
+    shape = image_shape_of(given)
+    return None if shape is None else "x".join(map(str, shape))
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 and "\n" not in text else f"a {type(given).__name__}"
+
+
+def kernel_of(kernel: Any, width: Any) -> Kernel:
+    """A kernel by name and width, or the one that was given."""
+    if not isinstance(kernel, str):
+        if width is not None:
+            raise ParameterError(f"{arg('width', width)} is for a kernel given by name; {kernel!r} has its own")
+        return as_kernel(kernel)
+    if kernel not in KERNELS:
+        raise ParameterError(f"{arg('kernel')} must be one of {', '.join(KERNELS)} or a kernel object, got {kernel!r}")
+    if width is None:
+        return KERNELS[kernel]()
+    if kernel not in _WITH_WIDTH:
+        raise ParameterError(f"{arg('width', width)} was given, and the {kernel} kernel has no width; leave it out")
+    return KERNELS[kernel](width=width)
+
+
+def _share(m: object) -> float | None:
+    """The share of a percentage such as "1%"; ``None`` for a count."""
+    if whole_number(1).holds(m):
+        return None
+    if isinstance(m, str) and m.endswith("%"):
+        try:
+            share = float(m[:-1]) / 100
+        except ValueError:
+            share = math.nan
+        if 0 < share <= 1:
+            return share
+    raise ParameterError(
+        f'{arg("n_prototypes")} must be a whole number of at least 1, or a share of the rows such as "1%"; got {m!r}'
+    )
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
+def several(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that may be one name or several, as lists; those that were not given are left out."""
+    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
+    return {name: names(v, name) if name in lists else v for name, v in given.items() if v is not None}

@@ -1,0 +1,176 @@
+"""A uniform sample of rows by hash of the row number: as numbers, and as far as they are light with all columns."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from protosieve._state import storable
+from protosieve._typed import are_counts, require
+from protosieve._typing import Array
+from protosieve.passes._blocks import Block
+from protosieve.passes._tables import compact, joined, packed, taken, unpacked
+from protosieve.sampling import Bottom, UniformSample
+
+__all__ = ["MOST", "Records", "RowSample"]
+
+MOST, _FEWEST = 8192, 64  # rows to look at
+_PARTS = 64  # tables: late in a stream each has a row or two, and weighs far more than these
+_HELD, _SHOWN = 1 << 27, 1 << 25  # bytes of columns: that are kept, and that are shown
+EVERY = 2**64 - 1  # the largest hash
+
+
+class Records(NamedTuple):
+    """Some rows with the users' own columns."""
+
+    numbers: NDArray[np.int64]
+    files: NDArray[np.int64]
+    table: pa.Table
+
+    def taken(self, which: NDArray[np.int64]) -> "Records":
+        """Those at these positions."""
+        return Records(self.numbers[which], self.files[which], self.table.take(pa.array(which)))
+
+    def of(self, numbers: NDArray[np.int64]) -> "Records":
+        """Those of these numbers, which are there, in their order."""
+        order = np.argsort(self.numbers)
+        found = order[np.searchsorted(self.numbers, numbers, sorter=order)]
+        assert np.array_equal(self.numbers[found], numbers), "a row's own columns were forgotten"
+        return self.taken(found)
+
+    def under(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Records":
+        """The same rows under other numbers."""
+        return self._replace(numbers=number(self.numbers))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Records"]) -> "Records":
+        """By rising number."""
+        numbers, files = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        order = np.argsort(numbers)
+        table = joined([part.table for part in parts]).take(pa.array(order))
+        return cls(numbers[order], files[order], compact(table).combine_chunks())
+
+
+@storable
+@dataclass
+class RowSample:
+    """The rows with the smallest hashes of their numbers, as numbers (``rows``) and with the users' own columns.
+
+    Columns are kept of the first ``shown.most`` of them: half as many while those would weigh more than 128 MiB, by the
+    average of all rows so far, but never fewer than 64. Memory is at most about twice that, and the rows'. In a state
+    file the columns are an Arrow stream, kept as bytes.
+    """
+
+    shown: Bottom
+    rows: UniformSample | None = None  # None before the first row
+    size: int = MOST  # of them
+    weight: int = 0  # of all rows met, in bytes
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # of those that are packed
+    files: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    packed: NDArray[np.uint8] | None = None
+
+    def __post_init__(self) -> None:
+        self._parts: list[Records] = []
+        if self.packed is not None:
+            self._parts = [Records(self.numbers, self.files, unpacked(self.packed))]
+        self.numbers, self.files, self.packed = self.numbers[:0], self.files[:0], None
+
+    @classmethod
+    def empty(cls, seed: int, size: int) -> "RowSample":
+        """Of no rows yet, with room for so many."""
+        return cls(Bottom(seed, size), size=size)
+
+    @property
+    def seen(self) -> int:
+        """How many rows it is a sample of."""
+        return self.shown.seen
+
+    def take(self, block: Block, first_file: int = 0) -> None:
+        """The next rows; their files are counted from ``first_file`` on."""
+        if not len(block):
+            return
+        if self.rows is None:
+            self.rows = UniformSample.empty(self.size, block.rows, self.shown.seed)
+        self.rows.observe(block.rows, block.numbers)
+        self.weight += sum(table.nbytes for table in block.tables)
+        self._make_room((self.seen + len(block)) / max(self.weight, 1))
+        fresh = self.shown.offer(block.numbers)
+        if len(fresh):
+            table = compact(taken(block.tables, fresh)).combine_chunks()
+            self._parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
+        if len(self._parts) > _PARTS or sum(len(part.numbers) for part in self._parts) > 2 * self.shown.most:
+            self._parts = [self.records()]
+
+    def merge(self, later: "RowSample", recode: Callable[[Array], Array]) -> None:
+        """Take in the sample of other rows, drawn with the same seed, whose numbers ``recode`` brings to ours."""
+        self.weight += later.weight
+        self.shown.merge(later.shown)
+        if later.rows is not None:
+            self.rows = self.rows or UniformSample.empty(self.size, later.rows.rows, self.shown.seed)
+            self.rows.merge(later.rows, recode)
+        if later._parts:
+            self._make_room(self.seen / max(self.weight, 1))
+            self._parts.append(later.records())
+            self._parts = [self.records()]
+
+    def records(self) -> Records:
+        """Of the rows whose columns are kept, by rising number. O(rows in memory)."""
+        found = Records.joined(self._parts)
+        return found.taken(np.flatnonzero(np.isin(found.numbers, self.shown.numbers)))
+
+    def light(self, most: int = MOST) -> Records:
+        """So many of these rows at most, halved where they are heavier than the average; the sample stays as it is."""
+        twin = copy.copy(self)
+        twin.shown = copy.copy(self.shown)
+        twin.shown.lower(min(most, twin.shown.most))
+        found = twin.records()
+        while found.table.nbytes > _SHOWN and len(found.numbers) >= 2 * _FEWEST:
+            twin.shown.lower(len(found.numbers) // 2)
+            found = twin.records()
+        return found
+
+    def trimmed(self, limit: int) -> "RowSample":
+        """Without the rows whose hashes are above a limit: among many such samples they will not be needed."""
+        shown = Bottom(self.shown.seed, self.shown.most, self.shown.numbers, self.shown.seen)
+        shown.limit_to(limit)
+        rows = None if self.rows is None else self.rows.trimmed(limit)
+        twin = RowSample(shown, rows, self.size, self.weight)
+        twin._parts = [] if not self._parts else list(self._parts)
+        if twin._parts:
+            twin._parts = [twin.records()]
+        return twin
+
+    def storable(self) -> "RowSample":
+        """The same as a value that can be stored."""
+        twin = RowSample(copy.copy(self.shown), self.rows, self.size, self.weight)
+        if self._parts:
+            twin.numbers, twin.files, table = self.records()
+            twin.packed = packed(table)
+        return twin
+
+    def _make_room(self, rows_per_byte: float) -> None:
+        most = self.shown.most
+        while most >= 2 * _FEWEST and most > _HELD * rows_per_byte:
+            most //= 2
+        if most < self.shown.most:
+            self.shown.lower(most)
+
+    def _check_form(self) -> None:
+        require(are_counts(self.weight, self.size) and 1 <= self.shown.most <= self.size, "the size of a sample")
+        held = [np.zeros(0, np.int64), *(part.numbers for part in self._parts)]
+        require(np.isin(self.shown.numbers, np.concatenate(held)).all(), "columns of sampled rows are not there")
+        for numbers, files, table in self._parts:
+            require(numbers.shape == files.shape == (len(table),) and (files >= 0).all(), "columns of sampled rows")
+        require((self.rows is None) == (self.seen == 0), "the rows of a sample")
+        if self.rows is not None:
+            require(self.rows.seen == self.seen and self.rows.size == self.size, "a sample of other rows")
+            require(self.rows.seed == self.shown.seed, "a sample of another seed")
+            require(np.isin(self.shown.numbers, self.rows.all_numbers).all(), "columns of rows that are not there")
+
+    def _check(self) -> None:
+        self.shown._check()
+        self._check_form()

@@ -1,0 +1,114 @@
+"""Pass A: what rows are like, how many there are, and a uniform sample of them with their columns."""
+
+import copy
+import dataclasses
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from protosieve._state import storable
+from protosieve._typed import are_counts, are_raw, require
+from protosieve._typing import Array
+from protosieve.errors import InputError
+from protosieve.passes._blocks import FEWEST, Block, LeftOut, Position
+from protosieve.passes._partitions import Partition
+from protosieve.passes._pass import Pass
+from protosieve.passes._row_sample import EVERY, RowSample
+from protosieve.preprocess import Layout, Survey
+
+__all__ = ["Summary", "SurveyPass"]
+
+
+@storable
+@dataclass
+class Summary:
+    """What is known of one or more partitions after a first look.
+
+    Memory is that of the sample and of the vocabularies, however many rows and partitions it stands for.
+    """
+
+    name: str  # of the first file
+    survey: Survey
+    sample: RowSample
+    ends: dict[int, int] = field(default_factory=dict)  # of each partition, its rows, unusable ones among them
+    counts: dict[int, int] = field(default_factory=dict)  # and its usable ones
+    skipped: LeftOut = field(default_factory=LeftOut)
+    rows: int = 0
+    until: Position | None = None
+
+    def _check_form(self) -> None:
+        held = self.sample.rows
+        require(held is None or are_raw(held.rows, self.survey.layout.width), "a sample of other columns")
+        counts = [*self.ends, *self.ends.values(), *self.counts, *self.counts.values(), self.rows]
+        require(are_counts(*counts), "the counts of a partition")
+        require(self.sample.seen == self.survey.rows == self.rows, "a sample of other rows")
+
+    def storable(self) -> "Summary":
+        return dataclasses.replace(self, sample=self.sample.storable())
+
+    def merge(self, later: "Summary") -> None:
+        """O(sample log sample + categories)."""
+        self.learn(later)
+        self.ends |= later.ends
+        self.counts |= later.counts
+        self.rows += later.rows
+
+    def learn(self, later: "Summary", is_same: bool = True) -> None:
+        """What rows are like; where they are the target's, which has files of its own, it keeps its own sample."""
+        try:
+            recode = self.survey.merge(later.survey)
+        except InputError as error:
+            raise InputError(f"{self.name} and {later.name}: {error}") from error
+        if is_same:
+            self.sample.merge(later.sample, recode)
+        elif later.sample.rows is not None:
+            later.sample.rows = later.sample.rows.mapped(recode, lambda numbers: numbers)
+        self.skipped.merge(later.skipped)
+
+
+@storable
+@dataclass(frozen=True)
+class SurveyPass(Pass[Summary]):
+    """Read all columns once: statistics, categories, counts, and a sample by hash. O(rows x columns).
+
+    Hashes above ``limit`` are not needed: with many partitions each then returns a few rows, not a whole sample.
+    """
+
+    label: ClassVar[str] = "survey"
+    grows: ClassVar[bool] = True
+
+    stage: str
+    seed: int
+    start: Layout
+    skip: bool
+    size: int  # of the sample
+    limit: int = EVERY
+
+    @property
+    def given(self) -> list[object]:
+        return [self]
+
+    def begin(self, partition: Partition) -> Summary:
+        layout = copy.deepcopy(self.start)  # it grows, and other threads may have the same
+        return Summary(partition.names[0], Survey.of(layout), RowSample.empty(self.seed, self.size))
+
+    def layout(self, value: Summary) -> Layout:
+        return value.survey.layout
+
+    def convert(self, raw: Array) -> Array:
+        return raw
+
+    def take(self, value: Summary, block: Block, partition: Partition) -> None:
+        # blocks are cut short where rows are heavy or late, and the bits of a survey follow its blocks
+        for start in range(0, len(block), FEWEST):
+            value.survey.update(block.rows[start : start + FEWEST])
+        value.sample.take(block, partition.first_file)
+
+    def left_out(self, value: Summary, block: Block) -> None:
+        value.skipped.merge(block.left_out)
+
+    def end(self, value: Summary, partition: Partition) -> None:
+        last = partition.start if value.until is None else value.until
+        value.ends[partition.number] = last.before + last.row - partition.key
+        value.counts[partition.number] = value.rows
+        if self.limit < EVERY:
+            value.sample = value.sample.trimmed(self.limit)  # it is sent, and stored

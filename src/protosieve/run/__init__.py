@@ -1,0 +1,35 @@
+"""A run from files to prototypes: `select`, where its passes are made, what is kept on the way, who is told."""
+
+from protosieve.run._dask import Cluster, LocalWorkers
+from protosieve.run._drive import Driver, choose, conclude
+from protosieve.run._estimate import Estimate, estimate
+from protosieve.run._progress import Tick, Watcher
+from protosieve.run._read_result import draw_sample, read_prototypes
+from protosieve.run._scheduler import window_of
+from protosieve.run._select import begin, run, select
+from protosieve.run._store import Store
+from protosieve.run._survey import Surveyed, survey
+from protosieve.run._watch import Onlookers, report_place
+
+__all__ = [
+    "Cluster",
+    "Driver",
+    "Estimate",
+    "LocalWorkers",
+    "Onlookers",
+    "Store",
+    "Surveyed",
+    "Tick",
+    "Watcher",
+    "begin",
+    "choose",
+    "conclude",
+    "draw_sample",
+    "estimate",
+    "read_prototypes",
+    "report_place",
+    "run",
+    "select",
+    "survey",
+    "window_of",
+]

@@ -1,0 +1,119 @@
+"""A run over files from its first pass to its result, wherever the passes are made."""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._prototypes import Prototypes
+from protosieve.errors import InputError, ProtosieveWarning
+from protosieve.objectives import KernelMean
+from protosieve.passes import (
+    MOST,
+    Job,
+    Partition,
+    Pass,
+    Plan,
+    Records,
+    Summary,
+    Sums,
+    Value,
+    joined_partition,
+    settle,
+)
+
+__all__ = ["Driver", "choose", "conclude", "snapshot"]
+
+V = TypeVar("V", bound=Value)
+
+
+class Driver(Protocol):
+    """What a run asks of the place where its passes are made."""
+
+    def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
+        """One value of all partitions, merged in their order."""
+
+    def one_by_one(self, work: Pass[V], partition: Partition) -> V:
+        """The value of a pass that cannot be cut."""
+
+
+def choose(job: Job, driver: Driver) -> Prototypes:
+    """Survey -> plan -> sums -> prototypes.
+
+    Where the uniform sample holds all rows, the selector fits them in memory and no row is read twice. Else every row
+    counts in the sums of the mean, and ProtoSwap chooses from the sample; other methods see all rows once more.
+    """
+    inputs = driver.gather(job.survey(), job.inputs)
+    target = driver.gather(job.survey(of_target=True), job.targets) if job.targets else None
+    return conclude(job, driver, inputs, target)
+
+
+def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
+    """What follows the survey. The summaries are changed where there is a target."""
+    plan = settle(job, inputs, target)
+    if plan.fits_in_memory:
+        selector = plan.fitted()
+        numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
+        return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_mean())
+    objective, sums = _mean(plan, driver)
+    if plan.judges_rows:
+        choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
+        found, records = choice.selector.result_, choice.records()
+        return plan.result(found, records.numbers, records, choice.selector.known_mean())
+    if sums is None and not plan.candidates.is_whole:
+        sums = driver.gather(plan.sums("sums", objective, of_target=False, of_input=True), job.inputs)
+    found = plan.chosen(objective, plan.best(objective, sums))
+    return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
+
+
+def _mean(plan: Plan, driver: Driver) -> tuple[KernelMean, Sums | None]:
+    """What rows are judged by; and of inputs that are their own target their best rows, found by the way."""
+    job = plan.job
+    if not job.targets:
+        sums = driver.gather(plan.sums("sums", plan.estimate, of_target=True, of_input=True), job.inputs)
+        return plan.mean(sums.sums), sums
+    comes_once = any(stretch.comes_once for one in job.targets for stretch in one.stretches)
+    if plan.target_sample.is_whole or comes_once:
+        return plan.mean(None), None
+    sums = driver.gather(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), job.targets)
+    return plan.mean(sums.sums), None
+
+
+def _records(plan: Plan, driver: Driver, numbers: NDArray[np.int64]) -> Records:
+    """The users' own columns of prototypes; read once more where they were not kept."""
+    records = plan.records
+    if not np.isin(numbers, records.numbers).all():
+        work, partitions = plan.fetching(numbers)
+        fetched = driver.gather(work, partitions).records()
+        records = Records.joined([records, *(one.under(plan.numbering.numbers) for one in fetched)])
+    return records.of(numbers)
+
+
+def snapshot(job: Job, summary: Summary) -> Prototypes | None:
+    """What the result would be like by the rows surveyed so far: the choice from a sample of them.
+
+    For a look at a run on its way, which it does not change: the summary must be a copy. It costs a second or so.
+    """
+    if job.targets or not summary.rows:
+        return None
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
+        plan = settle(job, _few(summary))
+        selector = plan.fitted()
+        numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
+        if np.isin(numbers, plan.records.numbers).all():
+            return plan.result(selector.result_, numbers, plan.records.of(numbers), selector.known_mean())
+    return None
+
+
+def _few(summary: Summary) -> Summary:
+    """As if there were only the rows that can be shown."""
+    sample = summary.sample
+    assert sample.rows is not None
+    rows = sample.rows.first(min(MOST, sample.shown.most))
+    sample.rows = replace(rows, seen=len(rows.rows))
+    return summary

@@ -1,0 +1,172 @@
+"""Where passes are made: here, or at an executor. What comes of them is the same."""
+
+import copy
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, TypeVar
+
+from protosieve._blas import one_thread
+from protosieve.passes import Block, Choice, Job, Partition, Pass, Summary, Value, unchanged
+from protosieve.run._progress import Progress
+from protosieve.run._scheduler import Scheduler
+from protosieve.run._signals import Stop, Stopped
+from protosieve.run._store import Store
+from protosieve.run._task import Task
+
+__all__ = ["Engine", "Here", "OnExecutor"]
+
+V = TypeVar("V", bound=Value)
+
+_PAUSE = 5.0  # seconds between two values of a partition that is not done, at least
+_REST = 20  # times what storing the last one took
+
+
+class Engine(ABC):
+    """Makes the passes of a job, and takes their values in the order of the partitions."""
+
+    def __init__(self, job: Job, progress: Progress, stop: Stop, store: Store | None) -> None:
+        self._job, self._progress, self._stop, self._store = job, progress, stop, store
+        self.surveyed: Callable[[], Summary | None] = lambda: None  # what is known so far, while rows are surveyed
+
+    def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
+        """One value of all partitions."""
+        whole: V | None = None
+        with self._begun(work, partitions):
+            for value in self._each(work, partitions):
+                if whole is None:
+                    whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
+                else:
+                    whole.merge(value)
+                self._note(whole, None)
+        assert whole is not None
+        return whole
+
+    def _begun(self, work: Pass[V], partitions: Sequence[Partition]) -> AbstractContextManager[None]:
+        if self._store is not None:
+            self._store.begin(*work.given)
+        self._progress.begin(work.label, partitions)
+        return unchanged([s for one in partitions for s in one.stretches], [*self._job.files, *self._job.target_files])
+
+    def _note(self, whole: Any, partial_value: Any) -> None:
+        """For who looks at a run on its way: values so far, of partitions that are done and of one that is not."""
+        if isinstance(whole if partial_value is None else partial_value, Summary):
+            self.surveyed = partial(_together, whole, partial_value)
+
+    @abstractmethod
+    def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
+        """The value of each partition, in their order."""
+
+    def one_by_one(self, work: Pass[V], partition: Partition) -> V:
+        """A pass that cannot be cut: in this process, wherever others are made."""
+        here = Here(self._job, self._progress, self._stop, self._store)
+        with here._begun(work, [partition]):
+            return here._one(work, partition, None)
+
+
+def _together(whole: Summary | None, part: Summary | None) -> Summary | None:
+    """Copies: the values themselves go on."""
+    if whole is None or part is None:
+        return copy.deepcopy(part if whole is None else whole)
+    made = copy.deepcopy(whole)
+    made.merge(copy.deepcopy(part))
+    return made
+
+
+class Here(Engine):
+    """One partition after the other, in this process; its threads share the work on a block."""
+
+    def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
+        self._whole: Any = None
+        for partition in partitions:
+            yield self._one(work, partition, self._whole)
+
+    def _note(self, whole: Any, partial_value: Any) -> None:
+        self._whole = whole
+        super()._note(whole, partial_value)
+
+    def _one(self, work: Pass[V], partition: Partition, whole: Any) -> V:
+        begun = None if self._store is None else self._store.found(work.stage, partition.number)
+        if begun is not None and begun.until is None:
+            self._stop.check()
+            self._progress.passed(partition, begun.rows)
+            return begun  # type: ignore[no-any-return]  # the store knows the type by the stage
+        keeping = _Keeping(self._store, work, partition)
+
+        def watch(value: V, block: Block | None) -> None:
+            if block is not None:
+                super(Here, self)._note(whole, value)
+                keeping.passed(value)
+            standing = value.selector.standing_ if isinstance(value, Choice) else None
+            self._progress.at(partition, value.rows, None if block is None else block.bytes_read, standing)
+
+        try:
+            with self._relied_on(begun is not None):
+                value = work.over(partition, begun, waiting=self._stop.at_once, watch=watch)
+        except Stopped as stopped:
+            if stopped.whole:
+                keeping.leave()
+            raise
+        if self._store is not None:
+            self._store.keep(work.stage, partition.number, value)
+        self._progress.passed(partition, value.rows)
+        return value
+
+    def _relied_on(self, is_resumed: bool) -> AbstractContextManager[None]:
+        from contextlib import nullcontext
+
+        return nullcontext() if self._store is None or not is_resumed else self._store.relied_on()
+
+
+class _Keeping:
+    """The value of a partition on its way, stored now and then."""
+
+    def __init__(self, store: Store | None, work: Pass[Any], partition: Partition) -> None:
+        self._store, self._work, self._partition = store, work, partition
+        self._value: Any = None
+        self._next = time.monotonic() + _PAUSE
+
+    def passed(self, value: Any) -> None:
+        """One more block."""
+        self._value = value
+        if self._store is not None and time.monotonic() >= self._next:
+            self.leave()
+
+    def leave(self) -> None:
+        """What there is, now."""
+        if self._store is None or self._value is None:
+            return
+        before = time.monotonic()
+        self._store.keep(self._work.stage, self._partition.number, self._value)
+        now = time.monotonic()
+        self._next = now + max(_PAUSE, _REST * (now - before))
+
+
+class OnExecutor(Engine):
+    """Partitions at an executor, a window of them at a time."""
+
+    def __init__(
+        self, job: Job, progress: Progress, stop: Stop, store: Store | None, executor: Executor, window: int | None
+    ) -> None:
+        super().__init__(job, progress, stop, store)
+        self._scheduler = Scheduler(executor, window, stop, store, self._arrived)
+
+    def __enter__(self) -> "OnExecutor":
+        self._threads = one_thread()  # threads would each set their own number of BLAS threads, and reset it
+        self._threads.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._scheduler.close(error[1])
+        finally:
+            self._threads.__exit__(*error)
+
+    def _arrived(self, task: Task, value: Any) -> None:
+        self._progress.passed(task.partition, value.rows)
+
+    def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
+        return self._scheduler.each(Task(work, partition) for partition in partitions)

@@ -1,0 +1,130 @@
+"""What a run over partitions will take, told before it reads its rows."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from protosieve.means import points_for
+from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
+from protosieve.preprocess import Layout
+
+__all__ = ["Estimate", "estimate"]
+
+# In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
+# file, and for each column that of a few blocks of rows and of their products. None of it grows with rows, partitions
+# or prototypes.
+_PROCESS, _READING, _COLUMN = 200e6, 150e6, 300e3
+_MATRICES = 4  # of m x m numbers, that a selector holds at a time
+_FACTORS = 3  # of numbers between all points
+_COPIES = 4  # of the sample: as it was read, joined, encoded, and what a result shows of it
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The size of a run over files; ``str`` says it in a few lines.
+
+    ``rows`` are ``None`` where only reading tells; ``prototypes`` where they are a share of such rows, and so is all
+    that follows from them. ``columns`` are those of encoded rows, at most.
+    """
+
+    files: int
+    rows: int | None
+    partitions: int
+    target_files: int  # none where the input is its own target
+    target_rows: int | None
+    target_partitions: int
+    window: int  # results that may wait for their turn
+    columns: int
+    prototypes: int | None
+    sample: int
+    row_bytes: float  # of a row's own columns, as stored
+
+    @property
+    def passes(self) -> int:
+        """Over the input: one where the sample holds all of it."""
+        return 1 if self.rows is not None and self.rows <= self.sample else 2
+
+    @property
+    def target_passes(self) -> int:
+        if not self.target_files:
+            return 0
+        return 1 if self.target_rows is not None and self.target_rows <= self.sample else 2
+
+    @property
+    def worker_bytes(self) -> float | None:
+        """Memory of a worker, about: the sample of a partition, and a few blocks of rows."""
+        return _PROCESS + _READING + _COLUMN * self.columns + 2 * self._sampled * self.sample
+
+    @property
+    def driver_bytes(self) -> float | None:
+        """Memory of the process that drives, about: the sample, those that wait for their turn, points and prototypes.
+
+        Where there are no workers it reads too.
+        """
+        m = self.prototypes
+        if m is None:
+            return None
+        share = 1 if self.rows is None else min(1, SPARE / max(self.partitions, 1))
+        waiting = min(self.window, self.partitions) * share * self.sample * self._sampled
+        held = _COPIES * self._sampled * self.sample + 8 * (_MATRICES * m**2 + _FACTORS * points_for(m) ** 2)
+        return _PROCESS + _READING + _COLUMN * self.columns + waiting + held
+
+    @property
+    def _sampled(self) -> float:
+        """Bytes of a sampled row: as numbers, and its own columns."""
+        return 8 * self.columns + self.row_bytes
+
+    def figures(self) -> dict[str, Any]:
+        """All of it by name."""
+        derived = ("passes", "target_passes", "worker_bytes", "driver_bytes")
+        return {**dataclasses.asdict(self), **{name: getattr(self, name) for name in derived}}
+
+    def __str__(self) -> str:
+        lines = [_size(self.rows, self.files, self.partitions, self.passes)]
+        if self.target_files:
+            target = _size(self.target_rows, self.target_files, self.target_partitions, self.target_passes)
+            lines.append(f"the target: {target}")
+        if self.worker_bytes is not None and self.driver_bytes is not None:
+            lines += [
+                f"{self.prototypes:,} prototypes, chosen from a sample of {self.sample:,} rows",
+                f"about {self.driver_bytes / 1e9:.1f} GB of memory here and {self.worker_bytes / 1e9:.1f} GB per "
+                f"worker, if there are any, for {self.columns:,} columns",
+            ]
+        return "\n".join(lines)
+
+
+def estimate(job: Job, window: int = 1) -> Estimate:
+    """What a run will take, with so many results at a time. No rows are read; docs/scale.md has the formulas."""
+    options, rows = job.options, rows_of(job.inputs)
+    m = None if options.is_share and rows is None else options.count(rows)
+    columns = _columns(job.layout, options.max_categories)
+    return Estimate(
+        files=len(job.files),
+        rows=rows,
+        partitions=len(job.inputs),
+        target_files=len(job.target_files),
+        target_rows=rows_of(job.targets),
+        target_partitions=len(job.targets),
+        window=window,
+        columns=columns,
+        prototypes=m if m is None or rows is None else max(1, min(m, rows)),
+        sample=min(sample_size(options, columns, rows), rows or 2**62)
+        if not job.targets
+        else sample_size(options, columns, rows),
+        row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.files) / rows,
+    )
+
+
+def _columns(layout: Layout, max_categories: int) -> int:
+    """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls."""
+    return sum(max_categories + 2 if column.kind == "category" else column.width for column in layout.items)
+
+
+def _size(rows: int | None, files: int, partitions: int, passes: int) -> str:
+    counted = "rows that only reading will count," if rows is None else f"{rows:,} rows"
+    times = "once" if passes == 1 else f"{passes} times"
+    return f"{counted} in {_several(files, 'file')}: {_several(partitions, 'partition')}, read {times}"
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"

@@ -1,0 +1,261 @@
+"""A folder that keeps the results of partitions, so that a run that was cut short repeats only what is missing."""
+
+import os
+import warnings
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from protosieve import _state
+from protosieve._atomic import check_replaceable
+from protosieve._state import storable
+from protosieve._typed import are_counts, require
+from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
+from protosieve.passes import Choice, Fetched, Job, Options, Summary, Sums, changed
+from protosieve.run._lock import hold, release
+
+__all__ = ["Store"]
+
+_HEAD, _LOCK = "run.npz", "run.lock"
+_STAGES: dict[str, type] = {
+    "survey": Summary, "target-survey": Summary, "target-sums": Sums, "sums": Sums, "choose": Choice, "fetch": Fetched,
+}  # fmt: skip
+
+
+@storable
+@dataclass(frozen=True)
+class Head:
+    """What decides every result that is kept: a run that goes on must have the same."""
+
+    version: str
+    options: Options
+    files: list[dict[str, Any]]
+    target_files: list[dict[str, Any]]
+    seed: int
+
+    def _check_form(self) -> None:
+        for file in [*self.files, *self.target_files]:
+            require(isinstance(file.get("name"), str), "a file without a name")
+            require(all(type(value) in (str, int, type(None)) for value in file.values()), "what a file was like")
+        require(are_counts(self.seed), "the seed of a run")
+
+    @classmethod
+    def of(cls, job: Job) -> "Head":
+        return cls(version("protosieve"), job.options, job.files, job.target_files, job.seed)
+
+    def difference(self, now: "Head") -> str | None:
+        """The first of them, in words. A seed that nobody has asked for may be another."""
+        if self.version != now.version:
+            return f"it was made by protosieve {self.version}, and this is {now.version}"
+        others = changed(self.files, now.files) or changed(self.target_files, now.target_files)
+        return self.options.difference(now.options) or others
+
+
+@storable
+@dataclass(frozen=True)
+class Kept:
+    """A result, and the digest of what it follows from: the run, and what the pass was told of earlier ones."""
+
+    given: str
+    value: Any
+
+
+@storable
+@dataclass(frozen=True)
+class Begun:
+    """What the folder of a run begins with."""
+
+    head: Head
+    made: bool  # whether that run has made the folder
+
+
+class Store:
+    """The folder of a run: ``run.npz`` says which it is, other files hold a result each, written whole or not at all.
+
+    Opened for a job that has begun before, ``seed`` is that job's, and ``there`` counts the results it holds; one of a
+    partition that was cut short says where it goes on. Another job's folder is a `StateFileError` that names the first
+    difference. Nothing in it is ever unpickled. It is ours alone until the ``with`` is left or it is removed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], job: Job) -> None:
+        self.folder = Path(folder)
+        made = self._make()
+        self._results, self._files = _results(self.folder, job), _files(self.folder, job)
+        for path in self._files:
+            check_replaceable(path)
+        self._release = self._held()
+        try:
+            begun = self._begin(Head.of(job), made)
+        except BaseException:
+            self._release()
+            raise
+        self.seed = begun.head.seed
+        self._head, self._made = begun.head, begun.made
+        self._given, self._has_failed, self._has_others = "", False, False
+        self.there = sum(path.exists() for path in self._results)
+        self._is_used = False  # whether a result that was kept earlier had a part in this run
+        for left in self._unfinished():
+            with suppress(OSError):
+                left.unlink()
+
+    @classmethod
+    def look(cls, folder: str | os.PathLike[str], job: Job) -> str:
+        """A line on what is there for a job, empty if there is no such folder; nothing is made, held or removed."""
+        place = Path(folder)
+        if not (place / _HEAD).exists():
+            return ""
+        _check_same(place, _state.read(place / _HEAD), Head.of(job))
+        return f"{_story(place, _results(place, job))}\n"
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._release()
+
+    @staticmethod
+    def owns(folder: str | os.PathLike[str], job: Job, path: str | os.PathLike[str]) -> bool:
+        """Whether a file is one of those that a job would write to the folder, and remove."""
+        return Path(path).resolve() in _files(Path(folder).resolve(), job)
+
+    def begin(self, *given: object) -> None:
+        """A pass, and what its results follow from besides the run: of other such things they are not its results."""
+        self._given, self._has_others = _state.digest([self._head, *given]), False
+
+    def found(self, stage: str, partition: int) -> Any | None:
+        """The result of a partition, if it is there and whole."""
+        path = _path(self.folder, stage, partition)
+        if not path.exists():
+            return None
+        try:
+            kept = _state.read(path)
+        except StateFileError as error:
+            _warn(f"{error.marked} The partition is done again")
+            return None
+        if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
+            if not self._has_others:
+                _warn(f"{path}: is of another run, or of other results before it; such partitions are done again")
+            self._has_others = True
+            return None
+        self._is_used = True
+        return kept.value
+
+    def relied_on(self) -> AbstractContextManager[None]:
+        """Where results of an earlier run do not fit this one, the folder is told of."""
+        return _state.relied_on(self.folder, lambda: self._is_used)
+
+    def keep(self, stage: str, partition: int, result: Any) -> None:
+        """Store a result; if that fails the run goes on, with a warning for the first."""
+        try:
+            _state.write(_path(self.folder, stage, partition), Kept(self._given, result.storable()))
+        except StateFileError as error:
+            if not self._has_failed:
+                _warn(f"no result kept of partition {partition}: {error.marked} The run goes on")
+            self._has_failed = True
+
+    def story(self) -> str:
+        """What to tell where a run goes on."""
+        return _story(self.folder, self._results)
+
+    def untouched(self) -> str:
+        """What to tell where a run is cut short."""
+        return f"what was done is kept in {self.folder}: the same run goes on from there"
+
+    def remove(self) -> None:
+        """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
+        try:
+            for path in [*self._unfinished(), *self._files]:
+                path.unlink(missing_ok=True)
+            self._release()
+            if self._made:
+                self.folder.rmdir()
+        except OSError as error:
+            _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
+
+    def _make(self) -> bool:
+        """Whether there was no such folder; there is now."""
+        made = not self.folder.exists()
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"{self.folder}: cannot be made a folder for results: {error.strerror or error}; give another "
+                f"{arg('work')}"
+            ) from error
+        return made
+
+    def _held(self) -> Callable[[], Any]:
+        """Keep others out; returns what lets them in again."""
+        try:
+            descriptor = hold(self.folder / _LOCK)
+        except OSError as error:
+            raise OutputError(
+                f"{self.folder}: cannot be written to: {error.strerror or error}; give another {arg('work')}"
+            ) from error
+        if descriptor is None:
+            raise OutputError(
+                f"{self.folder}: another run is using it; wait for its end, or give another {arg('work')}"
+            )
+        return weakref.finalize(self, release, descriptor)
+
+    def _begin(self, now: Head, made: bool) -> Begun:
+        """What the folder begins with; written where nothing is there yet."""
+        path = self.folder / _HEAD
+        if path.exists():
+            return _check_same(self.folder, _state.read(path), now)
+        begun = Begun(now, made)
+        _state.write(path, begun)
+        return begun
+
+    def _unfinished(self) -> Iterator[Path]:
+        """What a run leaves that is killed while it writes."""
+        names = {path.name for path in self._files}
+        for path in self.folder.glob(".*.tmp"):
+            if path.name[1:].rsplit(".", 2)[0] in names:
+                yield path
+
+
+def _check_same(folder: Path, begun: Any, now: Head) -> Begun:
+    """What a folder began with, if that was the same run."""
+    if not isinstance(begun, Begun):
+        raise StateFileError(f"{folder / _HEAD}: is not of a run over files; give another {arg('work')}")
+    difference = begun.head.difference(now)
+    if difference is not None:
+        raise StateFileError(
+            f"{folder}: is of another run: {difference}. Give what was given then, or delete the folder to start anew"
+        )
+    return begun
+
+
+def _story(folder: Path, results: Collection[Path]) -> str:
+    there = sum(path.exists() for path in results)
+    return f"{there:,} result{'s' * (there != 1)} of partitions {'is' if there == 1 else 'are'} in {folder} already"
+
+
+def _path(folder: Path, stage: str, partition: int) -> Path:
+    return folder / f"{stage}-{partition:06}.npz"
+
+
+def _results(folder: Path, job: Job) -> set[Path]:
+    """All that a whole run keeps."""
+    return {_path(folder, stage, number) for stage, count in _stages(job) for number in range(count)}
+
+
+def _files(folder: Path, job: Job) -> set[Path]:
+    """All that it writes."""
+    return {*_results(folder, job), folder / _HEAD, folder / _LOCK}
+
+
+def _stages(job: Job) -> list[tuple[str, int]]:
+    """The results that a whole run may keep, by their stages."""
+    inputs, targets = len(job.inputs), len(job.targets)
+    return list(zip(_STAGES, [inputs, targets, targets, inputs, 1, inputs], strict=True))
+
+
+def _warn(message: str) -> None:
+    warnings.warn(ProtosieveWarning(message), stacklevel=3)

@@ -1,0 +1,62 @@
+"""`survey`: one pass over files, to learn what their rows are like."""
+
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from protosieve import _defaults as default
+from protosieve._typing import Array
+from protosieve.io import find_sources
+from protosieve.passes import Options, job_of, names, settle, several
+from protosieve.preprocess import Encoding
+from protosieve.run._bar import bar
+from protosieve.run._engine import Here
+from protosieve.run._progress import Progress, Watcher
+from protosieve.run._signals import stops
+
+__all__ = ["Surveyed", "survey"]
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """What one pass over files finds: how columns become numbers, the number of rows, and a uniform sample of them."""
+
+    encoding: Encoding
+    n_rows: int
+    rows: Array
+
+
+def survey(
+    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    sample: int = default.SAMPLE,
+    random_state: int | None = default.RANDOM_STATE,
+    quiet: bool = True,
+    progress: Watcher | None = None,
+    **columns: Any,
+) -> Surveyed:
+    """Encode files as `select` would, and keep ``sample`` of their rows; O(n) time, memory for the sample.
+
+    ``columns`` are the arguments of `select` that say what becomes of the columns and of rows that cannot be used.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from protosieve.run import survey
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.random.default_rng(0).normal(size=(500, 3)))
+    >>> survey(path, sample=100).rows.shape
+    (100, 3)
+    """
+    options = Options(
+        inputs=names(inputs, "inputs"),
+        n_prototypes=1,
+        sample=sample,
+        random_state=random_state,
+        **several(columns),
+    )
+    job = job_of(options, find_sources(options.inputs, options.format), [])
+    with bar(quiet) if progress is None else nullcontext(progress) as watcher, stops() as stop:
+        plan = settle(job, Here(job, Progress(job, watcher), stop, None).gather(job.survey(), job.inputs))
+    return Surveyed(plan.encoding, plan.n_rows, plan.candidates.rows)

@@ -1,0 +1,76 @@
+"""The passes of a run over DataFrames: each is a `mapInArrow`, whose few rows are merged on the driver."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from protosieve._prototypes import Prototypes
+from protosieve.errors import InputError, ParameterError, arg
+from protosieve.passes import Job, Options, Partition, Pass, Value, layout_of, seed_of
+from protosieve.run import conclude
+from protosieve.spark._frame import Frame
+from protosieve.spark._tasks import partition_of, title_of
+
+__all__ = ["OnSpark"]
+
+V = TypeVar("V", bound=Value)
+
+
+class OnSpark:
+    """A run over a DataFrame, and perhaps another that it is to represent: a pass of Spark's to survey each, and one to
+    sum it up. Before them it has counted the rows and, of lists, looked for the first.
+    """
+
+    def __init__(self, options: Options, inputs: Frame, target: Frame | None) -> None:
+        if options.method != "swap":
+            raise ParameterError(
+                f"{arg('method', options.method)} judges rows one after the other, and Spark has them in many places; "
+                f"use {arg('method', 'swap')}, or write the rows to Parquet files and pass these to protosieve.select"
+            )
+        self._inputs, self._target = inputs, target
+        frames = [inputs] if target is None else [inputs, target]
+        layout = layout_of([frame.source() for frame in frames], options)
+        for frame in frames:
+            if layout.unmet:  # the length of lists, which Spark's types leave open, is that of the first there is
+                layout.meet(frame.first_lists(layout.unmet))
+        parts = [[replace(partition_of(0, frame.source()), rows=frame.count())] for frame in frames]
+        self._job = Job(options, seed_of(options), layout, [], [], parts[0], [] if target is None else parts[1])
+        self._features = layout.columns
+        self._digests: dict[Frame, dict[int, bytes]] = {}
+
+    def result(self) -> Prototypes:
+        """All of it. Only the first pass tells which partitions there are."""
+        inputs = self._gathered(self._job.survey(), self._inputs)
+        surveyed = None
+        if self._target is not None:
+            surveyed = self._gathered(self._job.survey(of_target=True), self._target)
+            targets, files = self._partitions(self._target), self._files(self._target)
+            self._job = replace(self._job, targets=targets, target_files=files)
+        partitions, files = self._partitions(self._inputs), self._files(self._inputs)
+        self._job = replace(self._job, inputs=partitions, files=files)
+        return conclude(self._job, self, inputs, surveyed)
+
+    def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
+        """A pass over all rows of a DataFrame, which are the same as before."""
+        is_target = self._target is not None and partitions is self._job.targets
+        return self._gathered(work, self._target if is_target and self._target is not None else self._inputs)
+
+    def one_by_one(self, work: Pass[V], partition: Partition) -> V:
+        raise NotImplementedError("rows of Spark's are in many places")
+
+    def _gathered(self, work: Pass[V], frame: Frame) -> V:
+        found = frame.over(work, self._features, self._digests.get(frame))
+        if not found.digests:
+            raise InputError(f"{frame.title}s: there are none, so the DataFrame has no rows; give one that has some")
+        self._digests[frame] = found.digests
+        return work.merged(value for _, value in found.values())
+
+    def _count(self, frame: Frame) -> int:
+        return max(self._digests[frame]) + 1
+
+    def _partitions(self, frame: Frame) -> list[Partition]:
+        return [partition_of(number, frame.source()) for number in range(self._count(frame))]
+
+    def _files(self, frame: Frame) -> list[dict[str, object]]:
+        """Partitions stand where files do in other runs."""
+        return [{"name": title_of(frame.title, number), "size": None} for number in range(self._count(frame))]
