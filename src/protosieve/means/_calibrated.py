@@ -31,13 +31,14 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
+from protosieve.means._points import enough_points
 from protosieve.means._reservoir import check_seed, check_size, rows_until_grown, sample_seed
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
 __all__ = [
     "Calibrated", "CalibratedMean", "CalibratedStream", "PointSums", "calibrated", "judging_for", "points_for",
-    "sample_for", "stage_of", "stage_size",
+    "points_of", "sample_for", "stage_of", "stage_size",
 ]  # fmt: skip
 
 # How many points, rows of the sample that may be chosen, and of these rows by which candidates are judged: so many for
@@ -88,13 +89,14 @@ def at_and_sums(kernel: Kernel, points: Points, weights: Float64, block: Points)
     """The combination of points at the rows of a block, and the sums of the block's rows at the points."""
     mu, sums = np.zeros(len(block)), np.empty(len(points))
     dtype = block.left.dtype
+    ones = np.ones(len(block), dtype)  # a product sums faster, and so few rows as well
     room = np.empty((min(_TILE, len(points)), len(block)), dtype)  # one for all tiles
     for start in range(0, len(points), _TILE):
         tile = slice(start, start + _TILE)
         some = points.take(tile)
         K = kernel.block(some, block, out=room[: len(some)])
         mu += weights[tile].astype(dtype) @ K
-        sums[tile] = K.sum(axis=1, dtype=np.float64)
+        sums[tile] = K @ ones
     return mu, sums
 
 
@@ -467,20 +469,23 @@ class CalibratedMean(Mean):
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
-        points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
         judging = judging_for(n_prototypes)
         if target is None:
+            points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
             return CalibratedStream.begin(kernel, size, points, judging, like, seed)
-        return _over(kernel, target, size, points, judging, seed)
+        sample = UniformSample.empty(size, target, seed)
+        sample.observe(target, np.arange(len(target)))
+        sample.settle()
+        points = points_of(kernel, sample, n_prototypes) if self.points is None else self.points
+        rows = stage_of(sample).rows[:points]
+        return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging)
 
 
-def _over(kernel: Kernel, target: Array, size: int, points: int, judging: int, seed: int) -> Calibrated:
-    """Of all rows of a target; O(n P d)."""
-    sample = UniformSample.empty(size, target, seed)
-    sample.observe(target, np.arange(len(target)))
-    sample.settle()
-    rows = stage_of(sample).rows[:points]
-    return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging)
+def points_of(kernel: Kernel, sample: UniformSample, n_prototypes: int) -> int:
+    """How many rows of a settled sample are points: as many as it takes by what the sample says of them."""
+    stage = stage_of(sample).rows
+    most = min(points_for(n_prototypes), stage_size(sample.size))
+    return enough_points(kernel, stage[:most], sample.rows[len(stage) :], n_prototypes)
 
 
 def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: int) -> Calibrated:

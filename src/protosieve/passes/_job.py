@@ -1,5 +1,6 @@
 """A run before its first row: what is asked for, of which partitions, and what to look for in them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +13,18 @@ from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
-from protosieve.passes._row_sample import EVERY, MOST
+from protosieve.passes._row_sample import MOST
 from protosieve.passes._survey import SurveyPass
 from protosieve.passes._unchanged import fingerprint
 from protosieve.preprocess import Layout, is_number
+from protosieve.sampling import EVERY
 
 __all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_size", "seed_of"]
 
-# With so many times more rows within the limit than are wanted, three of four may turn out to be unusable.
+# With so many times more rows within the limit than are wanted, three of four may turn out to be unusable. Where all
+# are used, there are enough of them but for one run in a thousand million.
 SPARE = 4
+_DEVIATIONS = 6
 _MANY = 2**31  # prototypes: more than there will be
 
 
@@ -63,7 +67,7 @@ class Job:
             start=self.layout,
             skip=self.skip,
             size=size,
-            limit=limit_of(SPARE * size, rows),
+            limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
         )
 
 

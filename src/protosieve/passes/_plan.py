@@ -15,7 +15,7 @@ from protosieve._prototypes import DataSample, Prototypes
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel
-from protosieve.means import FixedMean, PointSums, calibrated, judging_for, points_for, stage_of, stage_size
+from protosieve.means import FixedMean, PointSums, calibrated, judging_for, points_of, stage_of
 from protosieve.objectives import KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._choose import ChoosePass
@@ -109,15 +109,20 @@ class Plan:
         return "float32" if self._kernel_like().nonnegative else "float64"
 
     @cached_property
+    def _sample(self) -> UniformSample:
+        """That of the target, as it is worked on."""
+        return self.target_sample.mapped(self.working, lambda numbers: numbers)
+
+    @cached_property
     def n_points(self) -> int:
-        return min(points_for(self.n_prototypes), stage_size(self.target_sample.size))
+        with one_thread():
+            return points_of(self.kernel, self._sample, self.n_prototypes)
 
     @cached_property
     def estimate(self) -> KernelMean:
         """What rows are judged by before all of the target is summed up."""
-        stage = self.working(stage_of(self.target_sample).rows)
         with one_thread():
-            return KernelMean(self.kernel, PointSums.by(self.kernel, stage, self.n_points))
+            return KernelMean(self.kernel, PointSums.by(self.kernel, stage_of(self._sample).rows, self.n_points))
 
     def sums(self, stage: str, objective: KernelMean, *, of_target: bool, of_input: bool) -> SumsPass:
         """The pass over all rows of the target, of the inputs, or of what is both."""
@@ -134,8 +139,7 @@ class Plan:
 
     def mean(self, sums: Float64 | None) -> KernelMean:
         """What results are judged by: the mean of all rows, by their sums; of the sample where rows came but once."""
-        sample = self.target_sample
-        sample = sample.mapped(self.working, lambda numbers: numbers)
+        sample = self._sample
         with one_thread():
             if sample.is_whole:
                 rows = _in_order(sample)

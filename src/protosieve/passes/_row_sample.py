@@ -14,14 +14,13 @@ from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.passes._blocks import Block
 from protosieve.passes._tables import compact, joined, packed, taken, unpacked
-from protosieve.sampling import Bottom, UniformSample
+from protosieve.sampling import EVERY, Bottom, UniformSample
 
 __all__ = ["MOST", "Records", "RowSample"]
 
 MOST, _FEWEST = 8192, 64  # rows to look at
 _PARTS = 64  # tables: late in a stream each has a row or two, and weighs far more than these
 _HELD, _SHOWN = 1 << 27, 1 << 25  # bytes of columns: that are kept, and that are shown
-EVERY = 2**64 - 1  # the largest hash
 
 
 class Records(NamedTuple):
@@ -80,9 +79,9 @@ class RowSample:
         self.numbers, self.files, self.packed = self.numbers[:0], self.files[:0], None
 
     @classmethod
-    def empty(cls, seed: int, size: int) -> "RowSample":
-        """Of no rows yet, with room for so many."""
-        return cls(Bottom(seed, size), size=size)
+    def empty(cls, seed: int, size: int, limit: int = EVERY) -> "RowSample":
+        """Of no rows yet, with room for so many; hashes above ``limit`` will not be needed."""
+        return cls(Bottom(seed, size, limit=limit), size=size)
 
     @property
     def seen(self) -> int:
@@ -94,7 +93,7 @@ class RowSample:
         if not len(block):
             return
         if self.rows is None:
-            self.rows = UniformSample.empty(self.size, block.rows, self.shown.seed)
+            self.rows = self._none(block.rows)
         self.rows.observe(block.rows, block.numbers)
         self.weight += sum(table.nbytes for table in block.tables)
         self._make_room((self.seen + len(block)) / max(self.weight, 1))
@@ -110,7 +109,7 @@ class RowSample:
         self.weight += later.weight
         self.shown.merge(later.shown)
         if later.rows is not None:
-            self.rows = self.rows or UniformSample.empty(self.size, later.rows.rows, self.shown.seed)
+            self.rows = self.rows or self._none(later.rows.rows)
             self.rows.merge(later.rows, recode)
         if later._parts:
             self._make_room(self.seen / max(self.weight, 1))
@@ -133,16 +132,8 @@ class RowSample:
             found = twin.records()
         return found
 
-    def trimmed(self, limit: int) -> "RowSample":
-        """Without the rows whose hashes are above a limit: among many such samples they will not be needed."""
-        shown = Bottom(self.shown.seed, self.shown.most, self.shown.numbers, self.shown.seen)
-        shown.limit_to(limit)
-        rows = None if self.rows is None else self.rows.trimmed(limit)
-        twin = RowSample(shown, rows, self.size, self.weight)
-        twin._parts = [] if not self._parts else list(self._parts)
-        if twin._parts:
-            twin._parts = [twin.records()]
-        return twin
+    def _none(self, like: Array) -> UniformSample:
+        return UniformSample.empty(self.size, like, self.shown.seed, self.shown.limit)
 
     def storable(self) -> "RowSample":
         """The same as a value that can be stored."""

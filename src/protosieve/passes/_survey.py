@@ -12,8 +12,9 @@ from protosieve.errors import InputError
 from protosieve.passes._blocks import FEWEST, Block, LeftOut, Position
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass
-from protosieve.passes._row_sample import EVERY, RowSample
+from protosieve.passes._row_sample import RowSample
 from protosieve.preprocess import Layout, Survey
+from protosieve.sampling import EVERY
 
 __all__ = ["Summary", "SurveyPass"]
 
@@ -89,7 +90,7 @@ class SurveyPass(Pass[Summary]):
 
     def begin(self, partition: Partition) -> Summary:
         layout = copy.deepcopy(self.start)  # it grows, and other threads may have the same
-        return Summary(partition.names[0], Survey.of(layout), RowSample.empty(self.seed, self.size))
+        return Summary(partition.names[0], Survey.of(layout), RowSample.empty(self.seed, self.size, self.limit))
 
     def layout(self, value: Summary) -> Layout:
         return value.survey.layout
@@ -110,5 +111,3 @@ class SurveyPass(Pass[Summary]):
         last = partition.start if value.until is None else value.until
         value.ends[partition.number] = last.before + last.row - partition.key
         value.counts[partition.number] = value.rows
-        if self.limit < EVERY:
-            value.sample = value.sample.trimmed(self.limit)  # it is sent, and stored

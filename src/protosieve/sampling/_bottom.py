@@ -13,7 +13,9 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Indices
 
-__all__ = ["Bottom", "hashes"]
+__all__ = ["EVERY", "Bottom", "hashes"]
+
+EVERY = 2**64 - 1  # the largest hash
 
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing
 
@@ -53,7 +55,7 @@ class Bottom:
     most: int
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     seen: int = 0
-    limit: int = 2**64 - 1
+    limit: int = EVERY
     _hashes: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,12 +74,6 @@ class Bottom:
         """Make it smaller, for good."""
         self.most = most
         self._keep(self.numbers, self._hashes)
-
-    def limit_to(self, limit: int) -> None:
-        """Let go of hashes above a limit, for good."""
-        self.limit = min(limit, self.limit)
-        low = self._hashes <= np.uint64(self.limit)
-        self.numbers, self._hashes = self.numbers[low], self._hashes[low]
 
     def merge(self, other: "Bottom") -> None:
         """Take in the sample of other rows, drawn with the same seed; the smaller of the two sizes is the size."""
@@ -103,7 +99,7 @@ class Bottom:
 
     def _check(self) -> None:
         assert len(self.numbers) <= min(self.most, self.seen)
-        assert len(self.numbers) == min(self.most, self.seen) or self.limit < 2**64 - 1
+        assert len(self.numbers) == min(self.most, self.seen) or self.limit < EVERY
         assert len(self.numbers) == len(set(self.numbers.tolist()))
         assert (self._hashes <= self.limit).all()
         assert np.array_equal(self._hashes, hashes(self.seed, self.numbers))

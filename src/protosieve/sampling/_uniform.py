@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.sampling._bottom import hashes
+from protosieve.sampling._bottom import EVERY, hashes
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -65,16 +65,17 @@ class UniformSample:
     held: SampledRows
     seen: int = 0
     waiting: list[SampledRows] = field(default_factory=list)
+    limit: int = EVERY  # of hashes: of one part of the rows among many, those above it will not be needed
     _limit: np.uint64 = field(init=False, repr=False, compare=False)  # hashes above it are of no more use
     _n_waiting: int = field(init=False, repr=False, compare=False)
 
     @classmethod
-    def empty(cls, size: int, like: Array, seed: int) -> "UniformSample":
-        return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)))
+    def empty(cls, size: int, like: Array, seed: int, limit: int = EVERY) -> "UniformSample":
+        return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)), limit=limit)
 
     def __post_init__(self) -> None:
         full, self._n_waiting = len(self.held) == self.size, sum(map(len, self.waiting))
-        self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(2**64 - 1)
+        self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(self.limit)
 
     def __deepcopy__(self, memo: object) -> "UniformSample":
         return replace(self, waiting=list(self.waiting))
@@ -130,12 +131,6 @@ class UniformSample:
         self.observe(theirs.rows if recode is None else recode(theirs.rows), theirs.numbers, theirs.mu)
         self.seen = seen
 
-    def trimmed(self, limit: int) -> "UniformSample":
-        """Without the rows whose hashes are above a limit: among many such samples they will not be needed."""
-        found = self.settled()
-        keep = int(np.searchsorted(hashes(self.seed, found.numbers), np.uint64(limit), "right"))
-        return replace(found, held=found.held.take(slice(keep)))
-
     def first(self, size: int) -> "UniformSample":
         """The sample of another size, no larger, of the same rows."""
         found = self.settled()
@@ -145,10 +140,11 @@ class UniformSample:
         """The same rows in another form and under other numbers, in the same order."""
         held = self.settled().held
         there = SampledRows(encode(held.rows), number(held.numbers), held.mu)
-        return UniformSample(self.size, self.seed, there, self.seen)
+        return UniformSample(self.size, self.seed, there, self.seen, limit=self.limit)
 
     def _check_form(self) -> None:
         require(self.size >= 1 and self.seed >= 0 and are_counts(self.size, self.seen), "the size of a sample")
+        require(0 <= self.limit <= EVERY, "the hashes of a sample")
         require(len(self.held) <= self.size, "there are more rows in a sample than it has room for")
         require(len(self.held) + sum(map(len, self.waiting)) <= self.seen, "a sample has more rows than came")
         widths = {part.rows.shape[1:] for part in (self.held, *self.waiting)}
@@ -159,4 +155,4 @@ class UniformSample:
 
     def _check(self) -> None:
         self._check_form()
-        assert len(self.settled().held) == min(self.size, self.seen)
+        assert len(self.settled().held) == min(self.size, self.seen) or self.limit < EVERY
