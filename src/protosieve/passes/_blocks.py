@@ -252,7 +252,7 @@ class _Waiting:
         self._settle(until)
         left_out, self._left_out = self._left_out, LeftOut()
         return Block(
-            rows=self._convert(np.concatenate([part.raw for part in taken])) if taken else np.zeros((0, 0)),
+            rows=self._convert(_stacked([part.raw for part in taken])) if taken else np.zeros((0, 0)),
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),
@@ -265,6 +265,11 @@ class _Waiting:
         """Rows left out before ``until``, which no block will end before, are counted, and but for a few forgotten."""
         self._left_out.add([row for _, row in sorted((one for one in self._bad if one[0] < until), key=itemgetter(0))])
         self._bad = [one for one in self._bad if one[0] >= until]
+
+
+def _stacked(parts: list[Array]) -> Array:
+    """One below the other; mostly there is one, which need not be copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _concatenated(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

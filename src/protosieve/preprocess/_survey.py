@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -56,6 +56,7 @@ class Survey:
     rows: int
     moments: Moments | None  # None until the first block: lists may have no length before
     tallies: list[NDArray[np.int64]]  # per category column: nulls, then each code
+    _measured: tuple[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, layout: Layout) -> "Survey":
@@ -66,14 +67,20 @@ class Survey:
         """Take in a block of raw rows, as `Layout.raw` gives them with ``grow=True``: O(rows x columns)."""
         if not len(raw):
             return
+        places = self._places(raw.shape[1])
         if self.moments is None:
-            self.moments = Moments.empty(len(_measured(self.layout)))
-        places = _measured(self.layout)
+            self.moments = Moments.empty(len(places))
         self.moments.update(raw if len(places) == raw.shape[1] else raw[:, places])
         for i, (column, place) in enumerate(_categories(self.layout)):
             codes = raw[:, place].astype(np.int64)
             self.tallies[i] = _counted(self.tallies[i], codes) if column.full else _added(self.tallies[i], codes)
         self.rows += len(raw)
+
+    def _places(self, width: int) -> NDArray[np.int64]:
+        """Of the columns to be scaled, in raw rows that wide; found once, for all rows are."""
+        if self._measured is None or self._measured[0] != width:
+            self._measured = width, _measured(self.layout)
+        return self._measured[1]
 
     def merge(self, later: "Survey") -> Callable[[Array], Array]:
         """Take in what was learnt of the rows that come after these, under the same columns.

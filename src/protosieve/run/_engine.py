@@ -35,7 +35,7 @@ class Engine(ABC):
     def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
         """One value of all partitions."""
         whole: V | None = None
-        with self._begun(work, partitions):
+        with one_thread(), self._begun(work, partitions):
             for value in self._each(work, partitions):
                 if whole is None:
                     whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
@@ -155,15 +155,11 @@ class OnExecutor(Engine):
         self._scheduler = Scheduler(executor, window, stop, store, self._arrived)
 
     def __enter__(self) -> "OnExecutor":
-        self._threads = one_thread()  # threads would each set their own number of BLAS threads, and reset it
-        self._threads.__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        try:
-            self._scheduler.close(error[1])
-        finally:
-            self._threads.__exit__(*error)
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        with one_thread():
+            self._scheduler.close(error)
 
     def _arrived(self, task: Task, value: Any) -> None:
         self._progress.passed(task.partition, value.rows)
