@@ -14,10 +14,7 @@ from protosieve import _html
 from protosieve._typing import Array, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import Gaussian, Kernel, Laplacian, MultiScale
-from protosieve.selectors import ProtoSwap
-from protosieve.selectors._rows import as_rows
-from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector, generator
+from protosieve.selectors import ProtoSwap, Selector, as_rows, generator, whole_number
 
 __all__ = ["WidthChoice", "choose_width"]
 

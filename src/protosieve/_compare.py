@@ -21,10 +21,17 @@ from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
 from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
-from protosieve.selectors import SELECTORS
-from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
-from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector, default_mean, generator
+from protosieve.selectors import (
+    NO_ROWS,
+    SELECTORS,
+    Selector,
+    as_rows,
+    column_names,
+    default_mean,
+    generator,
+    target_rows,
+    whole_number,
+)
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Comparison", "compare"]

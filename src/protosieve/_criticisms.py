@@ -18,9 +18,16 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel, Points
 from protosieve.means import Mean, MeanState
 from protosieve.objectives import KernelMean
-from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
-from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector, default_mean, generator
+from protosieve.selectors import (
+    NO_ROWS,
+    Selector,
+    as_rows,
+    column_names,
+    default_mean,
+    generator,
+    target_rows,
+    whole_number,
+)
 
 __all__ = ["Criticisms", "criticisms", "find_criticisms"]
 

@@ -14,9 +14,7 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.kernels import Gaussian, Kernel, Linear
 from protosieve.means import ExactMean
-from protosieve.selectors import ProtoDash
-from protosieve.selectors._rows import as_rows
-from protosieve.selectors._rules import Rule, whole_number
+from protosieve.selectors import ProtoDash, Rule, as_rows, whole_number
 
 __all__ = ["ProtodashExplainer"]
 

@@ -10,10 +10,7 @@ from protosieve._prototypes import OURS, Prototypes
 from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded, unlike_head
 from protosieve.cli._flags import in_flags
 from protosieve.cli._table import Column, draw
-from protosieve.report import Material, View
-from protosieve.report._plainly import plainly
-from protosieve.report._spread import matched_features
-from protosieve.report._text import shown
+from protosieve.report import Material, View, matched_features, plainly, shown
 
 if TYPE_CHECKING:
     from rich.console import Console

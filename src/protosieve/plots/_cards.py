@@ -11,7 +11,7 @@ import numpy as np
 from protosieve._typing import Array
 from protosieve.plots._canvas import grid_for, write
 from protosieve.plots._colours import DATA, PROTOTYPES, RANDOM
-from protosieve.report._text import cut
+from protosieve.report import cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,7 @@ import numpy as np
 
 from protosieve.plots._canvas import legend, named_ticks, per_cent, write
 from protosieve.plots._colours import DATA, PROTOTYPES
-from protosieve.report._features import as_date
-from protosieve.report._text import cut
+from protosieve.report import as_date, cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

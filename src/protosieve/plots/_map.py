@@ -7,7 +7,7 @@ import numpy as np
 
 from protosieve.plots._canvas import legend, write
 from protosieve.plots._colours import DATA, PROTOTYPES, QUIET, label_colours
-from protosieve.report._text import cut
+from protosieve.report import cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,13 +15,7 @@ from protosieve.plots._curve import draw_curve
 from protosieve.plots._map import draw_map
 from protosieve.plots._stream import draw_stream
 from protosieve.plots._weights import draw_spread, draw_weights
-from protosieve.report._cards import cards
-from protosieve.report._map import Map, map_of
-from protosieve.report._material import Material
-from protosieve.report._quality import Quality
-from protosieve.report._spread import coverage
-from protosieve.report._story import stream_of
-from protosieve.report._view import View
+from protosieve.report import Map, Material, Quality, View, cards, coverage, map_of, stream_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from protosieve.errors import InputError
 from protosieve.report._columns import Columns, as_columns
 from protosieve.report._features import list_column
 from protosieve.report._view import View
-from protosieve.selectors._rows import as_rows
+from protosieve.selectors import as_rows
 
 __all__ = ["rows_of"]
 

@@ -3,10 +3,9 @@
 import copy
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any, TypeVar
 
 from protosieve._blas import one_thread
@@ -30,20 +29,34 @@ class Engine(ABC):
 
     def __init__(self, job: Job, progress: Progress, stop: Stop, store: Store | None) -> None:
         self._job, self._progress, self._stop, self._store = job, progress, stop, store
-        self.surveyed: Callable[[], Summary | None] = lambda: None  # what is known so far, while rows are surveyed
+        self._whole: Any = None  # the value of the partitions so far,
+        self._part: Any = None  # and that of one that is being read
 
     def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
         """One value of all partitions."""
-        whole: V | None = None
+        self._whole = None
         with one_thread(), self._begun(work, partitions):
             for value in self._each(work, partitions):
-                if whole is None:
-                    whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
+                if self._whole is None:
+                    self._whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
                 else:
-                    whole.merge(value)
-                self._note(whole, None)
-        assert whole is not None
+                    self._whole.merge(value)
+        whole: V = self._whole
         return whole
+
+    def one_by_one(self, work: Pass[V], partition: Partition) -> V:
+        """A pass that cannot be cut: in this process, wherever others are made."""
+        with self._begun(work, [partition]):
+            return self._here(work, partition)
+
+    def surveyed(self) -> Summary | None:
+        """While rows are surveyed, a copy of what is known so far: for a look at a run on its way."""
+        known = [copy.deepcopy(one) for one in (self._whole, self._part) if isinstance(one, Summary)]
+        return Pass.merged(known) if known else None
+
+    @abstractmethod
+    def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
+        """The value of each partition, in their order."""
 
     def _begun(self, work: Pass[V], partitions: Sequence[Partition]) -> AbstractContextManager[None]:
         if self._store is not None:
@@ -51,74 +64,40 @@ class Engine(ABC):
         self._progress.begin(work.label, partitions)
         return unchanged([s for one in partitions for s in one.stretches], [*self._job.files, *self._job.target_files])
 
-    def _note(self, whole: Any, partial_value: Any) -> None:
-        """For who looks at a run on its way: values so far, of partitions that are done and of one that is not."""
-        if isinstance(whole if partial_value is None else partial_value, Summary):
-            self.surveyed = partial(_together, whole, partial_value)
+    def _here(self, work: Pass[V], partition: Partition) -> V:
+        """The value of a partition, made in this process, from where it was left if it was begun before."""
+        begun: V | None = None if self._store is None else self._store.found(work.stage, partition.number)
+        if begun is not None and begun.until is None:
+            self._stop.check()
+            self._progress.passed(partition, begun.rows)
+            return begun
+        keeping = _Keeping(self._store, work, partition)
 
-    @abstractmethod
-    def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
-        """The value of each partition, in their order."""
+        def watch(value: V, block: Block | None) -> None:
+            if block is not None:
+                self._part = value
+                keeping.passed(value)
+            standing = value.selector.standing_ if isinstance(value, Choice) else None
+            self._progress.at(partition, value.rows, None if block is None else block.bytes_read, standing)
 
-    def one_by_one(self, work: Pass[V], partition: Partition) -> V:
-        """A pass that cannot be cut: in this process, wherever others are made."""
-        here = Here(self._job, self._progress, self._stop, self._store)
-        with here._begun(work, [partition]):
-            return here._one(work, partition, None)
-
-
-def _together(whole: Summary | None, part: Summary | None) -> Summary | None:
-    """Copies: the values themselves go on."""
-    if whole is None or part is None:
-        return copy.deepcopy(part if whole is None else whole)
-    made = copy.deepcopy(whole)
-    made.merge(copy.deepcopy(part))
-    return made
+        try:
+            value = work.over(partition, begun, waiting=self._stop.at_once, watch=watch)
+        except Stopped as stopped:
+            if stopped.whole:
+                keeping.leave()
+            raise
+        self._part = None
+        if self._store is not None:
+            self._store.keep(work.stage, partition.number, value)
+        self._progress.passed(partition, value.rows)
+        return value
 
 
 class Here(Engine):
     """One partition after the other, in this process; its threads share the work on a block."""
 
     def _each(self, work: Pass[V], partitions: Sequence[Partition]) -> Iterator[V]:
-        self._whole: Any = None
-        for partition in partitions:
-            yield self._one(work, partition, self._whole)
-
-    def _note(self, whole: Any, partial_value: Any) -> None:
-        self._whole = whole
-        super()._note(whole, partial_value)
-
-    def _one(self, work: Pass[V], partition: Partition, whole: Any) -> V:
-        begun = None if self._store is None else self._store.found(work.stage, partition.number)
-        if begun is not None and begun.until is None:
-            self._stop.check()
-            self._progress.passed(partition, begun.rows)
-            return begun  # type: ignore[no-any-return]  # the store knows the type by the stage
-        keeping = _Keeping(self._store, work, partition)
-
-        def watch(value: V, block: Block | None) -> None:
-            if block is not None:
-                super(Here, self)._note(whole, value)
-                keeping.passed(value)
-            standing = value.selector.standing_ if isinstance(value, Choice) else None
-            self._progress.at(partition, value.rows, None if block is None else block.bytes_read, standing)
-
-        try:
-            with self._relied_on(begun is not None):
-                value = work.over(partition, begun, waiting=self._stop.at_once, watch=watch)
-        except Stopped as stopped:
-            if stopped.whole:
-                keeping.leave()
-            raise
-        if self._store is not None:
-            self._store.keep(work.stage, partition.number, value)
-        self._progress.passed(partition, value.rows)
-        return value
-
-    def _relied_on(self, is_resumed: bool) -> AbstractContextManager[None]:
-        from contextlib import nullcontext
-
-        return nullcontext() if self._store is None or not is_resumed else self._store.relied_on()
+        return (self._here(work, partition) for partition in partitions)
 
 
 class _Keeping:

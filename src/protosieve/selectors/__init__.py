@@ -8,8 +8,9 @@ from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap
-from protosieve.selectors._rules import whole_number
-from protosieve.selectors._selector import Selector
+from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
+from protosieve.selectors._rules import Rule, whole_number
+from protosieve.selectors._selector import Selector, default_mean, generator
 from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved, Standing
@@ -20,6 +21,7 @@ SELECTORS: tuple[type[Selector], ...] = (
 )  # fmt: skip
 
 __all__ = [
+    "NO_ROWS",
     "SELECTORS",
     "BatchSelector",
     "Best",
@@ -28,13 +30,19 @@ __all__ = [
     "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
+    "Rule",
     "Saved",
     "Selector",
     "SieveStreaming",
     "Standing",
     "Streak",
     "StreamSelector",
+    "as_rows",
+    "column_names",
+    "default_mean",
+    "generator",
     "load",
     "restored",
+    "target_rows",
     "whole_number",
 ]
