@@ -101,8 +101,7 @@ class RowSample:
         if len(fresh):
             table = compact(taken(block.tables, fresh)).combine_chunks()
             self._parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
-        if len(self._parts) > _PARTS or sum(len(part.numbers) for part in self._parts) > 2 * self.shown.most:
-            self._parts = [self.records()]
+            self._forget()
 
     def merge(self, later: "RowSample", recode: Callable[[Array], Array]) -> None:
         """Take in the sample of other rows, drawn with the same seed, whose numbers ``recode`` brings to ours."""
@@ -114,6 +113,11 @@ class RowSample:
         if later._parts:
             self._make_room(self.seen / max(self.weight, 1))
             self._parts.append(later.records())
+            self._forget()
+
+    def _forget(self) -> None:
+        """Now and then, the columns of rows that have given way."""
+        if len(self._parts) > _PARTS or sum(len(part.numbers) for part in self._parts) > 2 * self.shown.most:
             self._parts = [self.records()]
 
     def records(self) -> Records:

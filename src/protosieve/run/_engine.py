@@ -35,7 +35,7 @@ class Engine(ABC):
     def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
         """One value of all partitions."""
         self._whole = None
-        with one_thread(), self._begun(work, partitions):
+        with self._stop.held_back(), one_thread(), self._begun(work, partitions):
             for value in self._each(work, partitions):
                 if self._whole is None:
                     self._whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
@@ -46,7 +46,7 @@ class Engine(ABC):
 
     def one_by_one(self, work: Pass[V], partition: Partition) -> V:
         """A pass that cannot be cut: in this process, wherever others are made."""
-        with self._begun(work, [partition]):
+        with self._stop.held_back(), self._begun(work, [partition]):
             return self._here(work, partition)
 
     def surveyed(self) -> Summary | None:

@@ -225,7 +225,7 @@ def _result(
                 if job.options.from_stdin:
                     return _streamed(job, sources[0], engine, onlookers, progress, stop)
                 onlookers.look = lambda: _so_far(job, engine)
-                with nullcontext() if store is None else store.relied_on():
+                with stop.at_once(), nullcontext() if store is None else store.relied_on():
                     return choose(job, engine)
         except Stopped as stopped:
             stopped.tell(_place(progress, stopped, job, store, onlookers))
@@ -235,10 +235,12 @@ def _result(
 def _streamed(
     job: Job, source: Source, engine: Engine, onlookers: Onlookers, progress: Progress, stop: Stop
 ) -> Prototypes:
-    stream = Stream.begin(job, engine)
-    onlookers.look = stream.look
-    stream.read(source, progress, stop)
-    return stream.result()
+    with stop.at_once():
+        stream = Stream.begin(job, engine)
+        onlookers.look = stream.look
+        with stop.held_back():
+            stream.read(source, progress, stop)
+        return stream.result()
 
 
 def _so_far(job: Job, engine: Engine) -> Prototypes | None:

@@ -47,13 +47,25 @@ class Stop:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """While waiting for rows: nothing is half done, and they may never come."""
+        """While nothing is half done: waiting for rows, which may never come, or between two passes."""
         self.check()
-        self._at_once = True
+        with self._may_be_at_once(True):
+            yield
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """While something is."""
+        with self._may_be_at_once(False):
+            yield
+        self.check()
+
+    @contextmanager
+    def _may_be_at_once(self, may: bool) -> Iterator[None]:
+        before, self._at_once = self._at_once, may
         try:
             yield
         finally:
-            self._at_once = False
+            self._at_once = before
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked is not None and number == _HANG_UP:
