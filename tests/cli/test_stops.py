@@ -7,7 +7,7 @@ import pytest
 
 from conftest import write_rows
 from protosieve import select
-from protosieve.pipeline import Stopped
+from protosieve.run._signals import Stopped
 from protosieve.pipeline._run import Run, Surveying
 
 
