@@ -382,6 +382,6 @@ def test_bytes_give_back_what_a_file_does(saved):
 
 
 def test_damaged_bytes_are_one_error_under_the_name_given(saved):
-    data = _state.dumps(saved[0]._saved())
+    data = _state.dumps(saved[0].saved())
     with pytest.raises(StateFileError, match=r"partition 3: not a protosieve state file, or a damaged one"):
         _state.loads(data[:-100], "partition 3")

@@ -287,8 +287,9 @@ def test_stopped_while_it_waits_for_standard_input_it_ends(number, code):
     """A thread waits for rows that do not come: Python must neither abort over it nor wait for it."""
     rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 97, i % 31) for i in range(1_000_000))
     program = (
-        "import sys; from protosieve.run._progress import Progress as s; from protosieve.cli import main; told = s._tell\n"
-        "s._tell = lambda *a: (print('block', flush=True), told(*a))[1]\n"
+        "import sys; from protosieve.cli import main; from protosieve.run._progress import Progress\n"
+        "told = Progress._tell\n"
+        "Progress._tell = lambda *a: (print('block', flush=True), told(*a))[1]\n"
         "sys.exit(main(['select', '-', '-m', '5']))"
     )
     with subprocess.Popen(
