@@ -14,20 +14,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize, nnls
 from scipy.spatial.distance import cdist
 
-from protosieve.distributed import (
-    conclude,
-    fan_in,
-    levels,
-    merge_candidates,
-    merge_summaries,
-    merge_weights,
-    select_partition,
-    settle,
-    summarise,
-    weigh_partition,
-)
-from protosieve.pipeline._finish import finish
-from protosieve.pipeline._run import check_count
+from protosieve.passes import Records, joined_partition, read_blocks, settle
 
 
 def gaussian(X, Y, width):
@@ -530,37 +517,68 @@ def weighted_quantile(values, weights, share):
     return next(x for x in sorted(values) if weights[values <= x].sum() >= share * weights.sum() * (1 - 1e-9))
 
 
-def select_in_turn(job, at_once=None):
-    """A run over partitions, one after the other: what `protosieve.distributed.drive` must give on any executor."""
-    plan = _planned(job)
-    candidates = [select_partition(partition, plan) for partition in job.inputs]
-    conclude(job.run, _gathered(candidates, plan, at_once or fan_in(plan.n_prototypes)), plan)
-    if job.run.options.exact_weights:
-        _weigh(job, plan)
-    return finish(job.run, [file["name"] for file in job.run.files])
+def select_in_turn(job):
+    """A run over partitions, one after the other in this thread: what `protosieve.run.choose` must give anywhere."""
+    inputs = merged_in_turn(job.survey(), job.inputs)
+    target = merged_in_turn(job.survey(of_target=True), job.targets) if job.targets else None
+    plan = settle(job, inputs, target)
+    if plan.fits_in_memory:
+        fitted = plan.fitted()
+        numbers = np.sort(plan.candidates.numbers)[fitted.result_.indices]
+        return plan.result(fitted.result_, numbers, _columns_of(plan, numbers), fitted.known_mean())
+    mean, sums = _mean_in_turn(plan)
+    if job.options.method != "swap":
+        choice = over(plan.choosing(mean), joined_partition(job.inputs))
+        records = choice.records()
+        return plan.result(choice.selector.result_, records.numbers, records, choice.selector.known_mean())
+    if job.targets and not plan.candidates.is_whole:
+        sums = merged_in_turn(plan.sums("sums", mean, of_target=False, of_input=True), job.inputs)
+    chosen = plan.chosen(mean, plan.best(mean, sums))
+    return plan.result(chosen, chosen.indices, _columns_of(plan, chosen.indices), mean)
 
 
-def _planned(job):
-    outline = job.outline()
-    inputs = merge_summaries(summarise(partition, outline) for partition in job.inputs)
+def _mean_in_turn(plan):
+    """The mean of the target, and the sums of inputs that are their own."""
+    job = plan.job
     if not job.targets:
-        return settle(job.run, inputs)
-    outline = job.target_outline()
-    return settle(job.run, inputs, merge_summaries(summarise(partition, outline) for partition in job.targets))
+        sums = merged_in_turn(plan.sums("sums", plan.estimate, of_target=True, of_input=True), job.inputs)
+        return plan.mean(sums.sums), sums
+    if plan.target.is_whole:
+        return plan.mean(None), None
+    sums = merged_in_turn(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), job.targets)
+    return plan.mean(sums.sums), None
 
 
-def _gathered(candidates, plan, at_once):
-    for level in levels(len(candidates), at_once):
-        candidates = [merge_candidates([candidates[i] for i in group], plan) for group in level]
-    return candidates
+def _columns_of(plan, numbers):
+    """All columns of these rows, which are read once more if only one of them was not kept."""
+    if np.isin(numbers, plan.records.numbers).all():
+        return plan.records.of(numbers)
+    work, partitions = plan.fetching(numbers)
+    fetched = [one.under(plan.numbering.numbers) for one in merged_in_turn(work, partitions).records()]
+    return Records.joined([plan.records, *fetched]).of(numbers)
 
 
-def _weigh(job, plan):
-    prototypes = job.run.selector.result_.rows
-    weighings = (weigh_partition(partition, plan, prototypes) for partition in job.targets or job.inputs)
-    job.run.weighing = merge_weights(weighings)
-    files = job.run.target_files or job.run.files
-    check_count([file["name"] for file in files], job.run.weighing.rows, job.run.n_target)
+def merged_in_turn(work, partitions):
+    """The value of a pass: that of the first partition, which takes in one after the other."""
+    whole = over(work, partitions[0])
+    for partition in partitions[1:]:
+        whole.merge(over(work, partition))
+    return whole
+
+
+def over(work, partition):
+    """A pass over one partition, block after block, nothing read ahead."""
+    value = work.begin(partition)
+    how = (work.columns, partition.start, work.skip, lambda: work.grows, work.convert)
+    for block in read_blocks(partition.stretches, work.layout(value), *how):
+        value.rows += len(block)
+        if len(block):
+            work.take(value, block, partition)
+        work.left_out(value, block)
+        value.until = block.until
+    work.end(value, partition)
+    value.until = None
+    return value
 
 
 class Calibrated:
