@@ -1,12 +1,23 @@
-"""Tasks that end the process they run in, once: importable, so that workers can be sent them."""
+"""Passes that end the process they run in, once: importable, so that workers can be sent them."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from protosieve import select
+from protosieve.passes import ChoosePass, FetchPass, SumsPass, SurveyPass, _blocks, _row_sample
+from protosieve.run import _engine
+from protosieve.run._task import Attempt
+
+PASSES: dict[str, Any] = {"survey": SurveyPass, "sums": SumsPass, "choose": ChoosePass, "fetch": FetchPass}
 
 
 @dataclass(frozen=True)
@@ -36,11 +47,26 @@ class Mortal:
 
 
 @dataclass(frozen=True)
+class MortalAttempts:
+    """In place of `Attempt`: of one stage they are mortal, or deadly where ``number`` is a partition that kills."""
+
+    stage: str
+    calls: Path
+    life: int | None = None
+    number: int | None = None
+
+    def __call__(self, function: Callable[..., Any], stage: str) -> Attempt:
+        if stage == self.stage:
+            function = Deadly(function, self.number) if self.life is None else Mortal(function, self.calls, self.life)
+        return Attempt(function, stage)
+
+
+@dataclass(frozen=True)
 class Deadly:
     """``function`` of a partition, but for one of them, which kills whoever reads it."""
 
     function: Callable[..., Any]
-    number: int
+    number: int | None
 
     def __call__(self, partition: Any, *arguments: Any) -> Any:
         if partition.number == self.number:
@@ -48,27 +74,29 @@ class Deadly:
         return self.function(partition, *arguments)
 
 
-PLACES = {
-    "summarise": "_driver",
-    "select_partition": "_gather",
-    "merge_candidates": "_gather",
-    "weigh_partition": "_driver",
-}
+@contextmanager
+def small_blocks() -> Iterator[pytest.MonkeyPatch]:
+    """Blocks of 512 rows, what is done stored after each of them, and columns kept of two rows: all else is fetched."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "_MOST", 512)
+        patch.setattr(_engine, "_PAUSE", 0)
+        patch.setattr(_engine, "_REST", 0)
+        patch.setattr(_row_sample, "_HELD", 1)
+        patch.setattr(_row_sample, "_FEWEST", 2)
+        yield patch
 
 
-def main(name: str, life: str, calls: str, rows: str, folder: str, output: str) -> None:
-    """A driver in a process of its own, that is killed in one of its tasks."""
-    from importlib import import_module
+def main(stage: str, life: str, workers: str, calls: str, method: str, rows: str, folder: str, output: str) -> None:
+    """A run in a process of its own, which is killed by the ``life``-th block of one of its passes."""
+    mortal = Mortal(PASSES[stage].take, Path(calls), int(life))
 
-    import protosieve
-    from protosieve.distributed import _merge
+    def take(*arguments: Any) -> None:
+        mortal(*arguments)
 
-    module = import_module(f"protosieve.distributed.{PLACES[name]}")
-    setattr(module, name, Mortal(getattr(module, name), Path(calls), int(life)))
-    _merge._ROWS = 1  # as few sets in a merge as there may be
-    protosieve.select(
-        rows, 20, id="name", exact_weights=True, sample=1000, partition_rows=250, work=folder, output=output
-    )
+    asked: dict[str, Any] = {"id": "name", "sample": 1000, "partition_rows": 1500, "method": method}
+    with small_blocks() as patch, ThreadPoolExecutor(int(workers)) if int(workers) else nullcontext() as pool:
+        patch.setattr(PASSES[stage], "take", take)
+        select(rows, 20, **asked, executor=pool, work=folder, output=output)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from protosieve.selectors import Best, ProtoSwap, StreamSelector
 
 __all__ = ["Plan", "check_image_shape", "check_some", "number_of_prototypes", "settle"]
 
+_LEAST = 10  # rows of a sample, where it does not hold all: two of them are held out
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
 
 
@@ -222,9 +223,10 @@ def _in_order(sample: UniformSample) -> Array:
 
 def settle(job: Job, inputs: Summary, target: Summary | None = None) -> Plan:
     """The plan that follows from all partitions. The summaries are changed where there is a target."""
-    check_some(job.names, inputs)
-    if target is not None:
-        check_some([file["name"] for file in job.target_files], target)
+    for names, found in ((job.names, inputs), ([file["name"] for file in job.target_files], target)):
+        if found is not None:
+            check_some(names, found)
+            _check_drawn(names, found)
     numbering = Numbering([one.key for one in job.inputs], [inputs.ends.get(one.number, 0) for one in job.inputs])
     n_rows = inputs.rows
     if target is not None:
@@ -274,6 +276,19 @@ def check_some(files: list[str], found: Summary) -> None:
     if found.skipped.count:
         raise InputError(f"{named}: no row can be used; the first problem is {found.skipped.first[0]}")
     raise InputError(f"{named}: there are no rows; give files that have some")
+
+
+def _check_drawn(files: list[str], found: Summary) -> None:
+    """`InputError` where next to none of the usable rows are among those that were drawn: see `SurveyPass.limit`."""
+    assert found.sample.rows is not None
+    drawn = found.sample.rows.settled()
+    if drawn.is_whole or len(drawn.rows) >= _LEAST:
+        return
+    named = files[0] if len(files) == 1 else f"{len(files)} files"
+    raise InputError(
+        f"{named}: {found.rows:,} rows can be used and {found.skipped.count:,} cannot, so that the sample has "
+        f"{len(drawn.rows):,}; store the rows that can be used in a file of their own, or give a larger {arg('sample')}"
+    )
 
 
 def check_image_shape(job: Job, encoding: Encoding) -> None:

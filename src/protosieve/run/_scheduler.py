@@ -116,7 +116,7 @@ class Scheduler:
             self._arrived(task, kept)
             return _Sent(task, future, is_noted=True)
         with self._stop.at_once():
-            future = self._executor.submit(Attempt(task.work.over), task.partition, kept)
+            future = self._executor.submit(Attempt(task.work.over, task.work.stage), task.partition, kept)
         # of one that is cancelled, `concurrent.futures.wait` may not hear
         future.add_done_callback(self._came.put)
         return _Sent(task, future)

@@ -263,7 +263,7 @@ def _engine(
                 f"{arg('method', job.options.method)} judges rows one after the other: that pass is made in this "
                 "process, whatever workers there are"
             ),
-            stacklevel=5,
+            stacklevel=6,
         )
     with OnExecutor(job, progress, stop, store, executor, window) as engine:
         yield engine
@@ -334,5 +334,5 @@ def _check_busy(partitions: int, workers: int) -> None:
                 f"{few}: not all of them have something to do; fewer {arg('partition_rows')}, or smaller row groups, "
                 "make more"
             ),
-            stacklevel=6,
+            stacklevel=7,
         )

@@ -12,11 +12,10 @@ __all__ = ["Attempt", "Refusal", "Task", "loss_of"]
 
 
 class Task(NamedTuple):
-    """A pass over one partition, to be made elsewhere; ``begun`` is the value of one that was cut short."""
+    """A pass over one partition, to be made elsewhere."""
 
     work: Pass[Any]
     partition: Partition
-    begun: Any = None
 
     def __str__(self) -> str:
         return f"partition {self.partition.number} of the pass to {self.work.label}"
@@ -30,11 +29,12 @@ class Attempt:
     """
 
     function: Callable[..., Any]
+    stage: str
 
     @property
     def __name__(self) -> str:
         """What engines and their dashboards call it."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        return self.stage
 
     def __call__(self, *arguments: Any) -> Any:
         try:

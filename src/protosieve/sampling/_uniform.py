@@ -95,8 +95,8 @@ class UniformSample:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds every row that came."""
-        return self.seen <= self.size
+        """Whether it holds every row that came: below a ``limit`` it may not, however few there are."""
+        return self.seen <= self.size and self.seen == len(self.held) + self._n_waiting
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> None:
         """Rows that were not offered before, with their numbers."""
