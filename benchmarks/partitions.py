@@ -14,10 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from benchmarks._measure import paper_data, paper_labels
-from protosieve import Prototypes, select
-from protosieve._blas import one_thread
 from protosieve.distributed import (
     Job,
     Plan,
@@ -30,10 +26,14 @@ from protosieve.distributed import (
     settle,
     summarise,
 )
-from protosieve.kernels import Gaussian
-from protosieve.means import FixedMean
 from protosieve.pipeline._finish import finish
 from protosieve.pipeline._options import Options, kernel_of
+
+from benchmarks._measure import paper_data, paper_labels
+from protosieve import Prototypes, select
+from protosieve._blas import one_thread
+from protosieve.kernels import Gaussian
+from protosieve.means import FixedMean
 
 PARTITIONS, M, GAUSSIANS, COLUMNS = 16, 100, 5, 64
 FOLDER = Path(".bench/partitions")

@@ -99,8 +99,9 @@ def measured(folder: Path, workers: int, options: argparse.Namespace) -> dict[st
 def child(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, Any]:
     """Do it, and say what it took."""
     from protosieve.distributed import LocalWorkers, begin, drive, estimate
-    from protosieve.kernels import Gaussian
     from protosieve.pipeline._options import Options
+
+    from protosieve.kernels import Gaussian
 
     asked = Options(
         [str(folder)],

@@ -10,13 +10,13 @@ from importlib import import_module
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from protosieve.distributed import Cluster, LocalWorkers, begin, drive
+from protosieve.distributed._flight import window_of
 
 from killed_processes import PLACES, Deadly, Mortal
 from oracles import select_in_turn
 from partition_jobs import job_of, options, people, same
 from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
-from protosieve.distributed import Cluster, LocalWorkers, begin, drive
-from protosieve.distributed._flight import window_of
 from terminals import COMMAND, environment
 
 pytest.importorskip("dask")

@@ -48,23 +48,16 @@ def test_the_sample_is_the_smallest_hashes_in_any_order_cut_and_merge(seed, most
     st.integers(0, 99),
     st.integers(1, 30),
     st.lists(st.integers(0, 3), max_size=120),
-    st.lists(st.floats(0, 1), min_size=4, max_size=4),
+    st.floats(0, 0.99),
     st.randoms(),
 )
-def test_hashes_above_a_limit_are_let_go_and_stay_away(seed, most, homes, shares, random):
-    """A part may be limited before its rows come, between them or after; the lowest limit of all holds for the whole."""
-    limits = [int(share * (2**64 - 1)) for share in shares]
-    parts = [Bottom(seed, most) for _ in limits]
+def test_hashes_above_a_limit_are_passed_over(seed, most, homes, share, random):
+    limit = int(share * (2**64 - 1))
+    parts = [Bottom(seed, most, limit=limit) for _ in range(4)]
     for number, home in enumerate(homes):
-        if random.random() < 0.1:
-            parts[home].limit_to(limits[home])
         parts[home].offer(np.array([number]))
         parts[home]._check()
-    for part, limit in zip(parts, limits, strict=True):
-        part.limit_to(limit)
-        part.limit_to(2**64 - 1)  # a limit is never raised
-        part._check()
-    low = [number for number in range(len(homes)) if oracles.splitmix64(seed, number) <= min(limits)]
+    low = [number for number in range(len(homes)) if oracles.splitmix64(seed, number) <= limit]
     whole = merged(parts, random)
     assert sorted(whole.numbers.tolist()) == smallest(seed, low, most)
     assert whole.seen == len(homes)

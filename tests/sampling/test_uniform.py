@@ -41,11 +41,12 @@ class Stream:
 
 
 @st.composite
-def streams(draw):
+def streams(draw, share=1.0):
     size, seed = draw(st.integers(1, 40)), draw(st.integers(0, 99))
+    limit = int(share * (2**64 - 1)) if share < 1 else 2**64 - 1
     homes = np.array(draw(st.lists(st.integers(0, 3), min_size=1, max_size=150)))
     numbers = np.array(draw(st.permutations(range(len(homes)))))
-    parts = [UniformSample.empty(size, rows_of([0]), seed) for _ in range(4)]
+    parts = [UniformSample.empty(size, rows_of([0]), seed, limit) for _ in range(4)]
     for some in np.array_split(np.arange(len(homes)), draw(st.integers(1, 9))):
         for home, part in enumerate(parts):
             own = numbers[some][homes[some] == home]
@@ -94,15 +95,13 @@ def test_its_first_rows_are_the_sample_of_that_size(stream, size):
     assert (whole.size, len(whole.settled().held)) == (stream.size, held)
 
 
-@given(streams(), st.floats(0, 1))
-def test_trimmed_samples_merge_to_the_rows_within_the_limit(stream, share):
-    limit = int(share * (2**64 - 1))
-    trimmed = [part.trimmed(limit) for part in stream.parts]
-    for part, whole in zip(trimmed, stream.parts, strict=True):
-        own = [number for number in whole.settled().numbers.tolist() if number in stream.order(limit)]
-        assert_holds(part, own, whole.seen)
-    within = stream.order(limit)
-    assert_holds(stream.merged(trimmed).settled(), within[: stream.size], len(stream.numbers))
+@given(st.data(), st.floats(0, 0.99))
+def test_samples_within_a_limit_merge_to_the_rows_within_it(data, share):
+    stream = data.draw(streams(share))
+    within = stream.order(int(share * (2**64 - 1)))
+    whole = stream.merged(stream.parts).settled()
+    assert_holds(whole, within[: stream.size], len(stream.numbers))
+    assert whole.is_whole == (len(within) == len(stream.numbers) <= stream.size)
     if len(within) >= stream.size:  # then nothing that is needed was let go
         assert within[: stream.size] == stream.order()[: stream.size]
 
@@ -122,7 +121,7 @@ def test_mapped_it_is_the_same_rows_in_another_form_under_other_numbers(stream):
 def test_what_is_made_of_it_changes_nothing_and_it_goes_on_from_a_file(stream):
     whole = stream.merged(stream.parts)
     before = _state.dumps(whole)
-    for made in (whole.settled(), whole.first(1), whole.trimmed(0), copy.deepcopy(whole)):
+    for made in (whole.settled(), whole.first(1), copy.deepcopy(whole)):
         made.observe(rows_of([1000, 1001]), np.array([1000, 1001]))
         made.settle()
     assert _state.dumps(whole) == before

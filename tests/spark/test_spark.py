@@ -18,10 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import protosieve.spark
-from oracles import select_in_turn
-from protosieve import InputError, OutputError, ParameterError, _state
 from protosieve.distributed import (
     Job,
     Partition,
@@ -31,12 +27,16 @@ from protosieve.distributed import (
     settle,
     summarise,
 )
-from protosieve.io import BatchSource, Stretch
 from protosieve.pipeline._options import Options, kernel_of
+from protosieve.spark._tree import Merging
+
+import protosieve.spark
+from oracles import select_in_turn
+from protosieve import InputError, OutputError, ParameterError, _state
+from protosieve.io import BatchSource, Stretch
 from protosieve.spark._digest import Digest
 from protosieve.spark._returned import Returned
 from protosieve.spark._tasks import CELLS, Choosing, Looking, PartitionTask, Weighting, sent
-from protosieve.spark._tree import Merging
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning"),

@@ -76,10 +76,9 @@ class Bottom:
         self._keep(self.numbers, self._hashes)
 
     def merge(self, other: "Bottom") -> None:
-        """Take in the sample of other rows, drawn with the same seed; the smaller of sizes and limits holds for both."""
+        """Take in the sample of other rows, drawn with the same seed; the smaller of the two sizes is the size."""
         assert other.seed == self.seed
         self.lower(min(self.most, other.most))
-        self.limit_to(other.limit)
         seen = self.seen + other.seen
         self.offer(other.numbers)
         self.seen = seen
