@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protosieve import _defaults as default
 from protosieve._prototypes import Prototypes
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
 from protosieve.passes import Options, kernel_of, several, shape_text
@@ -110,6 +110,7 @@ def select(
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, False, output)
+    _check_method(method)
     _check_there()
     run = OnSpark(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
     result = run.result()
@@ -121,6 +122,14 @@ def select(
 
 
 _OTHER = "target partition"
+
+
+def _check_method(method: str) -> None:
+    if method != default.METHOD:
+        raise ParameterError(
+            f"{arg('method', method)} judges rows one after the other, and Spark has them in many places; use "
+            f"{arg('method', default.METHOD)}, or write the rows to Parquet files and pass these to protosieve.select"
+        )
 
 
 def _check_there() -> None:
