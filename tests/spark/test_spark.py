@@ -367,7 +367,7 @@ class TestOnSpark:
         assert passes == [*before, *before, "fetch"]
         assert same(fetched, kept)
         assert same(fetched, in_process(options(**words)))
-        assert len(fetched.sample.numbers) < len(kept.sample.numbers)
+        assert len(fetched.sample.rows) < len(kept.sample.rows)
 
     def test_lists_are_as_long_as_the_first_there_is(self, frame):
         """Which Spark's types leave open."""
