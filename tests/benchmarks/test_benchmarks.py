@@ -47,9 +47,10 @@ def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.thorough)])
 def test_the_seconds_of_passes_and_the_memory_of_processes_are_told_of_any_number_of_workers(workers, tmp_path):
     rows = ["--rows", "11000", "--columns", "4", "--m", "5", "--partition-rows", "4000"]
+    places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.scale", *rows, "--workers", workers],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=True,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     _, head, _, line, sizes = done.stdout.splitlines()
     told = dict(zip(*([cell.strip() for cell in row.strip("|").split("|")] for row in (head, line)), strict=True))
