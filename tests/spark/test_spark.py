@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import protosieve.spark
+from oracles import select_in_turn
 from protosieve import InputError, OutputError, ParameterError, ProtoSwap, _state
 from protosieve.io import BatchSource, Stretch
 from protosieve.kernels import MultiScale
 from protosieve.passes import Options, Partition, job_of, kernel_of, key_of, settle
-from protosieve.run import choose
 from protosieve.spark._digest import Digest
 from protosieve.spark._frame import Frame
 from protosieve.spark._returned import Returned
@@ -82,15 +82,8 @@ def job_over(options, slices, targets=()):
     return replace(job_of(options, inputs, target), inputs=partitions(inputs), targets=partitions(target))
 
 
-class InTurn:
-    """The passes in one loop over the partitions."""
-
-    def gather(self, work, partitions):
-        return work.merged(work.over(partition) for partition in partitions)
-
-
 def in_process(options, slices=SLICES, targets=()):
-    return choose(job_over(options, slices, targets), InTurn())
+    return select_in_turn(job_over(options, slices, targets))
 
 
 def same(one, other):
