@@ -41,8 +41,8 @@ __all__ = [
     "points_of", "sample_for", "stage_of", "stage_size",
 ]  # fmt: skip
 
-# How many points, rows of the sample that may be chosen, and of these rows by which candidates are judged: so many for
-# each prototype, between two bounds. (Measured: docs/means.md.)
+# How many points at most, rows of the sample that may be chosen, and of these rows by which candidates are judged: so
+# many for each prototype, between two bounds. (Measured: docs/means.md.)
 _POINTS = 4, 1024, 3072
 _EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
 _STAGE = 256, 8192, 32768
@@ -60,7 +60,7 @@ def _for(n_prototypes: int, rule: tuple[int, int, int]) -> int:
 
 
 def points_for(n_prototypes: int) -> int:
-    """How many points: the mean they express should be finer than what the prototypes leave of it.
+    """How many points at most: the mean they express should be finer than what the prototypes leave of it.
 
     P random rows leave about as much of the mean as P / 4 prototypes do; and a Cholesky factor of P columns must not
     hold up a stream.
@@ -437,8 +437,9 @@ class CalibratedMean(Mean):
         Rows of the sample; by default 320 for each prototype, at least 10,240 and at most 40,960, fewer where they have
         more than 1,024 columns. A fifth of them is held out to judge results by.
     points : int, optional
-        By default four for each prototype, at least 1,024 and at most 3,072. Random rows of the sample: exchanged ones
-        express as much with half as many, and cost more than the other half.
+        Random rows of the sample: exchanged ones express as much with half as many, and cost more than the other half.
+        By default as many as it takes, 128 to 3,072 and no more than four for each prototype or 1,024: until what they
+        cannot express leaves results in doubt by no more than a hundredth.
     random_state : int, optional
         Seed of the sample; by default it follows from the selector's ``random_state``.
 
