@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-rest test-all lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-partitions bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -48,7 +48,7 @@ bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
 bench-orders: $(VENV)/.ready  ## One pass against batch selection, in orders meant to hurt
 	$(RUN) -m benchmarks.orders
 
-bench-calibrated: $(VENV)/.ready  ## The mean of all rows in fixed memory, against the exact mean: stored, streamed, sorted
+bench-calibrated: $(VENV)/.ready  ## The mean of all rows in fixed memory, against the exact mean: in memory, of files, streamed, sorted
 	$(RUN) -m benchmarks.calibrated
 
 bench-coverage: $(VENV)/.ready  ## How often the certificate's bound holds, over 500 samples
@@ -66,13 +66,10 @@ bench-peers: $(VENV)/.ready  ## Other tools beside us, each in an environment of
 bench-files: $(VENV)/.ready  ## Two million rows in Parquet files: time against reading them, memory
 	$(RUN) -m benchmarks.files
 
-bench-partitions: $(VENV)/.ready  ## 16 partitions merged against one stream, Letters and a million rows
-	$(RUN) -m benchmarks.partitions
-
 bench-report: $(VENV)/.ready  ## What the page about 500 prototypes of a million rows costs, against the run
 	$(RUN) -m benchmarks.report
 
-bench-scale: $(VENV)/.ready  ## Runs over partitions on 1 and 2 workers: seconds of each pass, memory of each process
+bench-scale: $(VENV)/.ready  ## Runs over files in this process and on 1 and 2 workers: seconds of each pass, memory of each process
 	$(RUN) -m benchmarks.scale
 
 paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed ones, into docs/paper

@@ -1,19 +1,23 @@
 """``make bench-calibrated``: what the mean of all rows in fixed memory is worth, against a run with the exact mean.
 
-Tables of 60,000 rows and more, stored, streamed once as they come, and streamed once sorted by cluster. Residuals are
-of the weights that were returned, over all rows. The exact mean is that of all rows at as many candidates.
+Tables of 60,000 rows and more: in memory, in a Parquet file of 16 partitions, and streamed once; the latter two as they
+come, and sorted by cluster, so that partitions are unlike each other. Residuals are of the weights that were returned,
+over all rows. The exact mean is that of all rows at as many candidates.
 """
 
 import argparse
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks._measure import mixture
-from protosieve import ProtoSwap, Prototypes
+from protosieve import ProtoSwap, Prototypes, select
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian, Kernel, MultiScale
 from protosieve.means import FixedMean
@@ -21,7 +25,7 @@ from protosieve.objectives import KernelMean
 from protosieve.sampling import SampledRows
 from protosieve.weights import NonNegativeQP
 
-CHUNK = 10_000
+CHUNK, PARTITIONS = 10_000, 16
 KERNELS = {"MultiScale": MultiScale(), "Gaussian": Gaussian()}
 
 
@@ -82,19 +86,37 @@ class Truth:
         with one_thread():
             mean = FixedMean.over(self.kernel, X)
             drawn = SampledRows(rows, candidates, mean.at_many(rows))
-            members = ProtoSwap(m)._exchange(drawn, KernelMean(self.kernel, mean))
+            members = ProtoSwap(m)._exchange(drawn, drawn.mu, KernelMean(self.kernel, mean))
         return self.residual(members.rows[members.exchange.slots])
 
 
 def runs(X: np.ndarray, cluster: np.ndarray, kernel: Kernel, m: int) -> Iterator[tuple[str, Prototypes, float]]:
-    """Stored, streamed as it comes, streamed by cluster: with the seconds each takes."""
+    """In memory; then of a file and streamed, as it comes and by cluster: with the seconds each takes."""
     start = time.perf_counter()
-    yield "stored", ProtoSwap(m, kernel=kernel, random_state=0).fit(X).result_, time.perf_counter() - start
-    for name, rows in (("streamed", X), ("streamed by cluster", X[np.argsort(cluster, kind="stable")])):
-        selector, start = ProtoSwap(m, kernel=kernel, random_state=0), time.perf_counter()
-        for first in range(0, len(rows), CHUNK):
-            selector.partial_fit(rows[first : first + CHUNK])
-        yield name, selector.result_, time.perf_counter() - start
+    yield "in memory", ProtoSwap(m, kernel=kernel, random_state=0).fit(X).result_, time.perf_counter() - start
+    for order, rows in (("", X), (" by cluster", X[np.argsort(cluster, kind="stable")])):
+        yield f"of a file{order}", *of_file(rows, kernel, m)
+        yield f"streamed{order}", *streamed(rows, kernel, m)
+
+
+def of_file(X: np.ndarray, kernel: Kernel, m: int) -> tuple[Prototypes, float]:
+    """All rows summed up partition by partition, and a choice from a sample of them."""
+    rows = -(-len(X) // PARTITIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), X.shape[1])
+        pq.write_table(pa.table({"x": lists}), path, row_group_size=rows)
+        start = time.perf_counter()
+        found = select(path, m, embedding="x", kernel=kernel, partition_rows=rows)
+        return found, time.perf_counter() - start
+
+
+def streamed(X: np.ndarray, kernel: Kernel, m: int) -> tuple[Prototypes, float]:
+    """Rows that come once."""
+    selector, start = ProtoSwap(m, kernel=kernel, random_state=0), time.perf_counter()
+    for first in range(0, len(X), CHUNK):
+        selector.partial_fit(X[first : first + CHUNK])
+    return selector.result_, time.perf_counter() - start
 
 
 def main() -> None:

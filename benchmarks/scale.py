@@ -1,7 +1,8 @@
-"""``make bench-scale``: a run over partitions on 1 and 2 workers: seconds of each pass, memory of workers and driver.
+"""``make bench-scale``: a run over files, in this process and on 1 and 2 workers: seconds of each pass, memory of each.
 
-Each figure comes from a process of its own with its own workers, which are started, and have loaded the library, before
-the clock is. The driver's memory has Dask's scheduler in it.
+Each line comes from a process of its own with its own workers, which are started, and have loaded the library, before
+the clock is. "0 workers" is the run in this process, whose threads share the work. The driver's memory has Dask's
+scheduler in it where there are workers.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,22 +27,20 @@ from benchmarks._measure import mixture, peak_mb
 COLUMNS, PARTITION_ROWS = 64, 250_000
 PART_NUMBERS, GROUP_NUMBERS = 64_000_000, 1_600_000  # in a file, and in a row group
 FOLDER = Path(".bench/scale")
-HEADS = (
-    *("rows", "partitions", "workers", "survey s", "settle s", "select s", "weigh s", "end s", "all s", "speed-up"),
-    *("worker MB", "driver MB"),
-)
+SPENT = ("survey", "settle", "sum", "choose", "all")  # in seconds
+HEADS = ("rows", "partitions", "workers", *(f"{name} s" for name in SPENT), "speed-up", "MB here", "MB of each worker")
 
 
 def main() -> None:
     """Print a line per number of rows and workers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--m", type=int, default=100)
     parser.add_argument("--columns", type=int, default=COLUMNS)
     parser.add_argument("--embedding", action="store_true", help="one column of lists")
     parser.add_argument("--partition-rows", type=int, default=PARTITION_ROWS)
-    parser.add_argument("--exact-weights", action="store_true")
+    parser.add_argument("--kernel", default="multiscale")
     parser.add_argument("--child", nargs=2, metavar=("FOLDER", "WORKERS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -56,16 +56,16 @@ def main() -> None:
             found = measured(written(rows, options.columns, options.embedding), workers, options)
             first = first or found
             print(line(rows, workers, found, first), flush=True)
-        told = ", ".join(f"{name} {sent:,} -> {back:,}" for name, (sent, back) in found["sizes"].items())
-        worker, driver = found["foreseen"]
-        print(f"a task and its result, in bytes: {told}; foreseen {worker} MB per worker, {driver} MB here", flush=True)
+        told = "; ".join(f"{name} {sent:,} -> {back:,}" for name, (sent, back) in found["sizes"].items())
+        here, worker = found["foreseen"]
+        print(f"foreseen: {here} MB here, {worker} MB per worker; a task and its result, in bytes: {told or '-'}")
 
 
 def line(rows: int, workers: int, found: dict[str, Any], first: dict[str, Any]) -> str:
     """One line of the table."""
     seconds = found["seconds"]
-    spent = " | ".join(f"{seconds.get(name, 0):.1f}" for name in ("survey", "settle", "select", "weigh", "end", "all"))
-    memory = f"{max(found['worker_mb']):.0f} | {found['driver_mb']:.0f}"
+    spent = " | ".join(f"{seconds.get(name, 0):.1f}" for name in SPENT)
+    memory = f"{found['here_mb']:.0f} | {', '.join(f'{one:.0f}' for one in found['worker_mb']) or '-'}"
     speed = first["seconds"]["all"] / seconds["all"]
     return f"| {rows:,} | {found['partitions']} | {workers} | {spent} | {speed:.2f} | {memory} |"
 
@@ -90,67 +90,77 @@ def lists(rows: np.ndarray) -> pa.Table:
 
 def measured(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, Any]:
     """One run in a process of its own."""
-    flags = [f"--{name}" for name in ("exact-weights", "embedding") if getattr(options, name.replace("-", "_"))]
-    counts = ["--m", options.m, "--partition-rows", options.partition_rows, "--child", folder, workers]
-    command = [sys.executable, "-m", "benchmarks.scale", *flags, *map(str, counts)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    flags = ["--embedding"] if options.embedding else []
+    words = ["--m", options.m, "--partition-rows", options.partition_rows, "--kernel", options.kernel]
+    command = [sys.executable, "-m", "benchmarks.scale", *flags, *words, "--child", folder, workers]
+    return json.loads(subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def child(folder: Path, workers: int, options: argparse.Namespace) -> dict[str, Any]:
     """Do it, and say what it took."""
-    from protosieve.distributed import LocalWorkers, begin, drive, estimate
-    from protosieve.kernels import Gaussian
-    from protosieve.pipeline._options import Options
+    from protosieve import select
+    from protosieve.passes import Options, kernel_of
+    from protosieve.run import LocalWorkers, begin, estimate, window_of
 
-    asked = Options(
-        [str(folder)],
-        options.m,
-        Gaussian(),
-        exact_weights=options.exact_weights,
-        partition_rows=options.partition_rows,
-        embedding="vector" if options.embedding else None,
-    )
-    with LocalWorkers(workers) as executor:
-        everywhere = executor.submit(ready).result() and executor._inner._client.run
-        everywhere(ready)
-        clock, sizes = Clock(), Sizes(executor)
-        job = begin(asked)
-        result = drive(job, sizes, watcher=clock)
+    kernel, shape = kernel_of(options.kernel, None), {"partition_rows": options.partition_rows}
+    if options.embedding:
+        shape["embedding"] = "vector"
+    with LocalWorkers(workers) if workers else nullcontext() as executor:
+        everywhere, sizes = (nowhere, None) if executor is None else (started(executor), Sizes(executor))
+        clock = Clock()
+        result = select(folder, options.m, kernel=kernel, **shape, executor=sizes, progress=clock)
         seconds = clock.stop()
+        job, _ = begin(Options([str(folder)], options.m, kernel, **shape))
+        foreseen = estimate(job, 1 if sizes is None else window_of(sizes))
         return {
             "seconds": seconds,
             "partitions": len(job.inputs),
+            "here_mb": peak_mb(),
             "worker_mb": list(everywhere(peak_mb).values()),
-            "driver_mb": peak_mb(),
-            "sizes": sizes.largest,
-            "foreseen": [round(estimate(job).worker_bytes / 1e6), round(estimate(job).driver_bytes / 1e6)],
+            "foreseen": [round(foreseen.driver_bytes / 1e6), round(foreseen.worker_bytes / 1e6)],
+            "sizes": {} if sizes is None else sizes.first,
             "residual": result.residual,
         }
 
 
+def nowhere(_: Callable[[], Any]) -> dict[str, Any]:
+    """What no worker says."""
+    return {}
+
+
+def started(executor: Any) -> Callable[[Callable[[], Any]], dict[str, Any]]:
+    """What calls a function on every worker; all have loaded the library."""
+    executor.submit(ready).result()  # the first task starts them
+    everywhere = executor._client.run
+    everywhere(ready)
+    return everywhere
+
+
 def ready() -> bool:
     """Load what a task needs."""
-    import protosieve.distributed
+    import protosieve.passes
 
-    return bool(protosieve.distributed.drive)
+    return bool(protosieve.passes.SumsPass)
 
 
 class Clock:
     """Seconds of every pass, and of what is done between them."""
 
-    before: ClassVar = {"survey": "begin", "select": "settle", "weigh": "end"}  # what is done before a pass
+    before: ClassVar = {"survey": "begin", "sum": "settle", "fetch": "choose"}  # what is done before a pass
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
         self._spent: dict[str, float] = {}
+        self._phase = 0
 
     def __call__(self, tick: Any) -> None:
         """A pass begins, or goes on."""
-        self._add(self.before[tick.label] if tick.rows == 0 else tick.label)
+        self._add(tick.label if tick.phase == self._phase else self.before[tick.label])
+        self._phase = tick.phase
 
     def stop(self) -> dict[str, float]:
         """All of it is done."""
-        self._add("end")
+        self._add("choose")
         return {**self._spent, "all": time.perf_counter() - self._start}
 
     def _add(self, label: str) -> None:
@@ -160,22 +170,22 @@ class Clock:
 
 
 class Sizes(Executor):
-    """Another executor; notes how large the first task of each kind and its result are, pickled."""
+    """Another executor; notes how large the first task of each pass and its result are, pickled."""
 
     def __init__(self, inner: Executor) -> None:
-        self._inner, self.largest = inner, {}
+        self._inner, self.first = inner, dict[str, list[int]]()
         self._max_workers = inner._max_workers
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send it on."""
-        future = self._inner.submit(fn, *args, **kwargs)
-        if fn.__name__ not in self.largest:
-            self.largest[fn.__name__] = [len(pickle.dumps(args)), 0]
-            future.add_done_callback(lambda done: self._note(fn.__name__, done))
+        future, label = self._inner.submit(fn, *args, **kwargs), fn.function.__self__.label
+        if label not in self.first:
+            self.first[label] = [len(pickle.dumps((fn, args))), 0]
+            future.add_done_callback(lambda done: self._note(label, done))
         return future
 
-    def _note(self, name: str, done: Future[Any]) -> None:
-        self.largest[name][1] = len(pickle.dumps(done.result()))
+    def _note(self, label: str, done: Future[Any]) -> None:
+        self.first[label][1] = len(pickle.dumps(done.result()))
 
 
 if __name__ == "__main__":

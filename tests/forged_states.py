@@ -5,6 +5,7 @@ prints a line of JSON for each: it is "refused" when it is read, an "error" of o
 else may happen.
 """
 
+import contextlib
 import copy
 import io
 import json
@@ -16,6 +17,7 @@ import traceback
 import warnings
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from protosieve import ProtoBasic, ProtosieveError, ProtoStream, ProtoSwap, Siev
 from protosieve.kernels import Gaussian, Laplacian, Linear, Polynomial
 from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
 from protosieve.objectives import LeastSquares, Logistic
+from protosieve.passes import _row_sample
+from protosieve.run import Store, _engine
 
 LIMIT = 1 << 30  # bytes of data
 PATIENCE = 120  # seconds for one file
@@ -165,48 +169,72 @@ class HalfwayError(Exception):
     """Where a run is cut."""
 
 
-def table(folder):
+def table(path, n, seed=0):
     """A file with columns of every kind."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rng, n = np.random.default_rng(0), 700
+    rng = np.random.default_rng(seed)
     columns = {
         "x": rng.normal(size=n), "y": rng.integers(0, 9, n), "kind": rng.choice(list("abc"), n),
         "day": np.datetime64("2024-01-01", "s") + rng.integers(0, 10**7, n), "name": [f"row {i}" for i in range(n)],
     }  # fmt: skip
-    pq.write_table(pa.table(columns), folder / "rows.parquet", row_group_size=100)
-    return folder / "rows.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=100)
 
 
-def checkpoint(folder, cut):
-    """That of a run over a file, cut after so many looks at it."""
-    looks = []
+# Runs that keep values of every kind: of a pass that adds up, of one that judges rows one by one, of a target; the
+# columns of most rows are not kept and must be fetched. Two are cut in the midst of a partition.
+RUNS = {
+    "parts": {"partition_rows": 200},
+    "stream": {"method": "stream"},
+    "target": {"target": "target.parquet", "partition_rows": 400},
+    "surveying": {},
+    "judging": {"method": "basic"},
+}
+CUTS = {"surveying": "survey", "judging": "select"}
 
-    def progress(tick):
-        looks.append(tick)
-        if len(looks) == cut:
+
+def select(folder, run, progress=None):
+    options = dict(RUNS[run])
+    if "target" in options:
+        options["target"] = folder / options["target"]
+    return protosieve.select(
+        folder / "rows.parquet",
+        6,
+        id="name",
+        sample=256,
+        random_state=0,
+        work=folder / run,
+        progress=progress,
+        **options,
+    )
+
+
+def worked(folder, run):
+    """The files of a run that has done all but write its output, or was cut short; and what its passes were."""
+    passes = []
+    begin = Store.begin
+
+    def noted(self, *given):
+        passes.extend(given)
+        begin(self, *given)
+
+    def cut(tick):
+        if tick.label == CUTS.get(run) and tick.rows:
             raise HalfwayError
 
-    options = {"id": "name", "exact_weights": True, "quiet": True}
-    try:
-        select(folder / "rows.parquet", checkpoint=folder / "run.npz", every=1, progress=progress, **options)
-    except HalfwayError:
-        return folder / "run.npz", options
-    raise AssertionError("the run was over before it was cut")
+    with mock.patch.object(Store, "begin", noted), contextlib.suppress(HalfwayError):
+        select(folder, run, cut)
+    return sorted((folder / run).glob("*.npz")), passes
 
 
-def select(path, **options):
-    return protosieve.select(path, 6, sample=64, random_state=0, **options)
-
-
-def use(kind, path, options):
+def use(kind, path):
     if kind == "selector":
         use_selector(path)
-    elif kind == "checkpoint":
-        select(path.parent / "rows.parquet", checkpoint=path, resume=True, **options)
+    elif kind == "pass":
+        _state.digest([_state.read(path)])
     else:
-        select(path.parent.parent / "rows.parquet", work=path.parent, **options)
+        select(path.parent.parent, path.parent.name)
 
 
 # -- the whole
@@ -218,31 +246,39 @@ def beginnings(folder):
     for i, selector in enumerate(selectors()):
         path = folder / f"{i}.npz"
         selector.save(path)
-        found.append(("selector", path, {}, *opened(path)))
-    table(folder)
-    for cut in (2, 3, 4, 5):
-        path, options = checkpoint(folder, cut)
-        found.append(("checkpoint", path, options, *opened(path)))
-        path.unlink()
-    return [*found, *worked(folder)]
+        found.append(("selector", path, *opened(path)))
+    table(folder / "rows.parquet", 700)
+    table(folder / "target.parquet", 500, 1)
+    for run in RUNS:
+        files, passes = worked(folder, run)
+        found += [("work", path, *opened(path)) for path in files]
+        for work in passes:
+            path = folder / f"{run}-{work.stage}.npz"
+            _state.write(path, work)
+            found.append(("pass", path, *opened(path)))
+    missing = {"Begun", "Summary", "RowSample", "Sums", "Choice", "Fetched", "SurveyPass", "SumsPass", "ChoosePass"}
+    assert missing <= {name for *_, body, _ in found for name in types(body)}
+    return found
 
 
-def worked(folder):
-    """The files of a folder of results, of a run that has done all but write its output."""
-    options = {"id": "name", "partition_rows": 200, "quiet": True}
-    select(folder / "rows.parquet", work=folder / "work", **options)
-    return [("work", path, options, *opened(path)) for path in sorted((folder / "work").glob("*.npz"))]
+def types(body):
+    """Of the values in a body."""
+    return {node[key] for node, key in places({"body": body}, []) if key == "type" and isinstance(node[key], str)}
 
 
 def late(*_):
     raise TimeoutError(f"not over after {PATIENCE} seconds")
 
 
-def outcome(kind, path, options):
+def outcome(kind, path):
     """What becomes of it, in a word of ours or the end of a traceback."""
     signal.alarm(PATIENCE)
     try:
-        use(kind, path, options)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            use(kind, path)
+        if any(" done again" in str(one.message) for one in said):
+            return "refused"  # and what it was a result of is done again
     except protosieve.StateFileError:
         return "refused"
     except ProtosieveError:
@@ -256,6 +292,8 @@ def outcome(kind, path, options):
 
 def main(first, count):
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+    _row_sample._HELD = 1  # byte of columns that may be kept: those of 64 rows are
+    _engine._PAUSE, _engine._REST = 0.0, 0  # what there is is stored after every block
     signal.signal(signal.SIGALRM, late)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:
@@ -263,16 +301,25 @@ def main(first, count):
         kept = {path: path.read_bytes() for kind, path, *_ in begun if kind == "work"}
         for number in range(first, first + count):
             rng = np.random.default_rng([number, 15])
-            kind, path, options, body, arrays = begun[rng.integers(len(begun))]
+            kind, path, body, arrays = begun[rng.integers(len(begun))]
             whole, arrays = {"body": copy.deepcopy(body)}, dict(arrays)
             for _ in range(rng.integers(1, 4)):
                 forge(whole, arrays, rng)
-            for other, data in kept.items():
-                other.write_bytes(data)
+            restore(Path(name), kept)
             write(path, whole.get("body"), arrays)
-            found = {"number": number, "kind": kind, "file": path.name, "outcome": outcome(kind, path, options)}
+            found = {"number": number, "kind": kind, "file": path.name, "outcome": outcome(kind, path)}
             sys.stdout.write(json.dumps(found) + "\n")
             sys.stdout.flush()
+
+
+def restore(folder, kept):
+    """The folders of all runs as they were."""
+    for run in RUNS:
+        for path in (folder / run).glob("*.npz"):
+            if path not in kept:
+                path.unlink()
+    for path, data in kept.items():
+        path.write_bytes(data)
 
 
 if __name__ == "__main__":

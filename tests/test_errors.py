@@ -12,7 +12,7 @@ import pytest
 import protosieve
 from protosieve.cli._flags import flags, in_flags
 from protosieve.errors import InputError, Message, ProtosieveError, ProtosieveWarning, arg
-from protosieve.pipeline import Stopped
+from protosieve.run import Stopped
 
 SRC = Path(protosieve.__file__).parent
 MODULES = sorted(SRC.rglob("*.py"))
@@ -49,7 +49,7 @@ def test_an_error_is_the_same_after_a_journey_between_processes(kind):
         (f"{arg('label')} must be a name", "label", "label must be a name", "--label must be a name"),
         (f"compare: {arg('n_prototypes')} is odd", "n_prototypes", "compare: n_prototypes is odd", "-m is odd"),
         (f"compare: {arg('methods[2]')} is odd", "methods", "compare: methods[2] is odd", "--methods is odd"),
-        (f"go on with {arg('resume', True)}", None, "go on with resume=True", "go on with --resume"),
+        (f"look at it with {arg('watch', True)}", None, "look at it with watch=True", "look at it with --watch"),
         (f"{arg('n_prototypes', 20)}: too many", "n_prototypes", "n_prototypes=20: too many", "-m 20: too many"),
         (f"{arg('watch', 'x:y')} is no port", "watch", "watch='x:y' is no port", "--watch-at x:y is no port"),
         (f"{arg('window')} must be odd", "window", "window must be odd", "window must be odd"),
@@ -68,10 +68,10 @@ def test_arguments_are_named_as_the_reader_knows_them(message, parameter, python
 
 def test_a_run_that_was_stopped_tells_both():
     stopped = Stopped(2)
-    stopped.tell(f"go on with {arg('resume', True)}")
+    stopped.tell(f"go on with {arg('work', 'DIR')}")
     assert isinstance(stopped, Message)
     assert isinstance(stopped, KeyboardInterrupt)
-    assert (str(stopped), in_flags(stopped)) == ("go on with resume=True", "go on with --resume")
+    assert (str(stopped), in_flags(stopped)) == ("go on with work='DIR'", "go on with --work DIR")
 
 
 def test_a_warning_is_found_by_what_it_says():

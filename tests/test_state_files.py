@@ -200,7 +200,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path):
 
 def test_every_field_is_of_its_declared_type(saved, tmp_path):
     fed, _ = saved
-    stored = fed._saved()
+    stored = fed.saved()
     for name, wrong in (("n_features", "4"), ("selector", ["ProtoSwap"]), ("stream", None), ("feature_names", [1, 2])):
         packed, arrays = _state._packed(stored)
         packed["body"]["fields"][name] = wrong
@@ -219,7 +219,7 @@ def test_what_every_storable_declares_can_be_checked():
 
 def test_a_compressed_table_in_a_state_is_refused():
     pa = pytest.importorskip("pyarrow")
-    from protosieve.pipeline._tables import packed, unpacked
+    from protosieve.passes._tables import packed, unpacked
 
     table = pa.table({"x": pa.array(["a", "b"] * 5000).dictionary_encode(), "y": np.zeros(10_000)})
     assert unpacked(packed(table)).equals(table)
@@ -344,7 +344,7 @@ def test_state_errors_are_protosieve_errors():
 
 def test_a_file_from_before_rows_were_counted_goes_on_and_says_it_does_not_know(X, tmp_path):
     fed = ProtoSwap(6, candidates="all", block_size=16, random_state=0).partial_fit(X[:200])
-    whole = fed._saved()
+    whole = fed.saved()
     for name in ("accepted", "exchanged", "bound"):
         setattr(whole.stream.recorder, name, [])
     path = tmp_path / "old.npz"
@@ -376,12 +376,12 @@ def _without(path, fields):
 
 def test_bytes_give_back_what_a_file_does(saved):
     fed, path = saved
-    again = _state.loads(_state.dumps(fed._saved()))
+    again = _state.loads(_state.dumps(fed.saved()))
     _state.write(path, again)
     np.testing.assert_array_equal(load(path).weights_, fed.weights_)
 
 
 def test_damaged_bytes_are_one_error_under_the_name_given(saved):
-    data = _state.dumps(saved[0]._saved())
+    data = _state.dumps(saved[0].saved())
     with pytest.raises(StateFileError, match=r"partition 3: not a protosieve state file, or a damaged one"):
         _state.loads(data[:-100], "partition 3")

@@ -25,12 +25,12 @@ SURFACE = {
     "protosieve.exchange": ["ExchangeSet", "FreeExchangeSet", "Members"],
     "protosieve.kernels": [
         "Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "MultiScale", "Points",
-        "Polynomial", "as_kernel",
+        "Polynomial", "as_kernel", "as_plain", "from_plain",
     ],
     "protosieve.means": [
         "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState",
-        "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "points_for", "sample_for", "stage_of",
-        "stage_size",
+        "PointSums", "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "calibrated", "judging_for",
+        "points_for", "sample_for", "stage_of", "stage_size",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",
@@ -45,18 +45,27 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "Piece", "Source", "Stretch", "check_output", "check_schemas",
-        "find_sources", "read_result", "write_table",
+        "BadRow", "BadRows", "BatchSource", "Piece", "Source", "Stretch", "as_dash", "check_output", "check_schemas",
+        "explain", "find_sources", "read_result", "write_table",
     ],
-    "protosieve.preprocess": ["Encoding", "Layout", "Survey"],
+    "protosieve.preprocess": [
+        "SCALES", "Encoding", "FirstRows", "Layout", "Survey", "is_list", "is_number", "ratio_differs", "whole",
+    ],
     "protosieve.plots": ["Plots"],
-    "protosieve.distributed": [
-        "PARTITION_ROWS", "Candidates", "Cluster", "Estimate", "Job", "LocalWorkers", "Outline", "Partition", "Plan",
-        "Serial", "Summary", "Work", "begin", "conclude", "drive", "estimate", "fan_in", "job_of", "levels",
-        "merge_candidates", "merge_summaries", "merge_weights", "partitions_of", "select_partition", "settle",
-        "summarise", "weigh_partition",
+    "protosieve.passes": [
+        "FEWEST", "KERNELS", "METHODS", "MOST", "ROW_BYTES", "SPARE", "Block", "Choice", "ChoosePass", "FetchPass",
+        "Fetched", "Found", "HeldRows", "Job", "LeftOut", "Numbering", "Options", "Partition", "Pass", "Plan",
+        "Position", "Records", "RowSample", "Summary", "Sums", "SumsPass", "SurveyPass", "UnlikeHead", "Value", "ahead",
+        "changed", "check_count", "check_image_shape", "check_some", "fingerprint", "finish", "job_of",
+        "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "options_of",
+        "partitions_of", "patience", "read_as_they_come", "read_blocks", "rows_of", "rows_per_block", "sample_size",
+        "seed_of", "settle", "several", "shape_text", "typed", "unchanged",
     ],
-    "protosieve.pipeline": ["Stopped", "Surveyed", "Tick", "survey"],
+    "protosieve.run": [
+        "Cluster", "Driver", "Estimate", "LocalWorkers", "Onlookers", "Stopped", "Store", "Surveyed", "Tick",
+        "begin", "choose", "conclude", "draw_sample", "estimate", "read_prototypes", "report_place", "run", "select",
+        "survey", "window_of",
+    ],
     "protosieve.spark": ["select"],
 }  # fmt: skip
 

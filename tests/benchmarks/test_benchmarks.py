@@ -1,5 +1,6 @@
 """Benchmarks that others read figures from print what they promise."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,24 @@ def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
     figures = np.array([row[2:] for row in left[1:]], float)
     assert (np.diff(figures, axis=0) > 0).all()  # the narrower the kernel, the more is left over
     assert (figures.argmin(axis=1) == [0, 1, 2]).all()  # and each is served best by its own choice
+
+
+@pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.thorough)])
+def test_the_seconds_of_passes_and_the_memory_of_processes_are_told_of_any_number_of_workers(workers, tmp_path):
+    rows = ["--rows", "11000", "--columns", "4", "--m", "5", "--partition-rows", "4000"]
+    places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", *rows, "--workers", workers],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    _, head, _, line, sizes = done.stdout.splitlines()
+    told = dict(zip(*([cell.strip() for cell in row.strip("|").split("|")] for row in (head, line)), strict=True))
+    assert (told["rows"], told["workers"], told["speed-up"]) == ("11,000", workers, "1.00")
+    spent = [float(told[f"{name} s"]) for name in ("survey", "settle", "sum", "choose", "all")]
+    assert 0 <= sum(spent[:-1]) <= spent[-1] + 0.3  # each is rounded
+    assert float(told["MB here"]) > 0
+    assert len(told["MB of each worker"].replace("-", "").split()) == int(workers)
+    assert ("survey" in sizes and "sum" in sizes) == (workers == "1")
 
 
 def test_every_benchmark_of_the_guide_is_a_target():

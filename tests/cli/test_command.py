@@ -18,7 +18,7 @@ import pytest
 import protosieve
 from protosieve.cli import main
 from protosieve.errors import InputError
-from protosieve.pipeline import Stopped
+from protosieve.run import Stopped
 from terminals import COMMAND, call, environment, run
 
 SHELL = shutil.which("bash")
@@ -116,7 +116,7 @@ def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
 def test_a_comparison_is_that_of_python_on_the_same_rows(folder):
     options = [*COLUMNS, "--methods", "swap,basic", "--kernel", "laplacian", "--width", "2.5", "--json"]
     told = json.loads(call("compare", "flowers.csv", "-m", 9, *options, cwd=folder).stdout)
-    surveyed = protosieve.pipeline.survey(folder / "flowers.csv", id="name", label="kind")
+    surveyed = protosieve.run.survey(folder / "flowers.csv", id="name", label="kind")
     table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=protosieve.kernels.Laplacian(2.5))
     assert [line["method"] for line in told["methods"]] == ["swap", "basic"]
     assert [line["residual"] for line in told["methods"]] == table["residual"].tolist()
@@ -155,11 +155,6 @@ PROBLEMS = [
         ["lists.parquet", "-m", "2"],
         r"column 'my vec' .* --embedding 'my vec', or leave them out with --exclude 'my vec'$",
     ),
-    (
-        ["flowers.csv", "-m", "2", "--resume", "--work", "w"],
-        r"--checkpoint and --resume are for .* give --work DIR, and",
-    ),
-    (["flowers.csv", "-m", "2", "--watch", "--work", "w"], r"--watch shows one stream .* give --report FILE\.html"),
     (["flowers.csv", "-m", "2", "--watch-at", "8000"], r"--watch-at 8000 is no host and port, such as"),
     (["flowers.csv", "-m", "2", "--map", "name,nope"], r"--map: column 'name' holds string; a place on the map is two"),
     (
@@ -174,8 +169,8 @@ PROBLEMS = [
     (["flowers.csv", "-m", "5", "-o", "x.xls"], r"x\.xls: its ending names no format"),
     (["flowers.csv", "-m", "5", "-o", "no/x.csv"], r"no/x\.csv: .*folder"),
     (["flowers.csv", "-m", "5", "-o", "-", "--json"], r"--json and --output - both want standard output;"),
-    (["flowers.csv", "-m", "5", "--resume"], r"--resume needs a checkpoint to go on from: give --checkpoint FILE too$"),
-    (["flowers.csv", "-m", "5", "--checkpoint", "bad.csv"], r"bad\.csv: "),
+    (["flowers.csv", "-m", "5", "--work", "bad.csv"], r"bad\.csv: cannot be made a folder .*; give another --work$"),
+    (["-", "-m", "5", "--work", "w"], r"--work cannot bring back rows of standard input; store them in a file first"),
     (["flowers.csv"], r"missing option '-m'; protosieve select --help lists what there is"),
     (["flowers.csv", "-m", "5", "--nope"], r"no such option: --nope.*; protosieve select --help lists"),
 ]
@@ -292,8 +287,9 @@ def test_stopped_while_it_waits_for_standard_input_it_ends(number, code):
     """A thread waits for rows that do not come: Python must neither abort over it nor wait for it."""
     rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 97, i % 31) for i in range(1_000_000))
     program = (
-        "import sys, protosieve.pipeline._job as s; from protosieve.cli import main; told = s.Job._tick\n"
-        "s.Job._tick = lambda *a: (print('block', flush=True), told(*a))[1]\n"
+        "import sys; from protosieve.cli import main; from protosieve.run._progress import Progress\n"
+        "told = Progress._tell\n"
+        "Progress._tell = lambda *a: (print('block', flush=True), told(*a))[1]\n"
         "sys.exit(main(['select', '-', '-m', '5']))"
     )
     with subprocess.Popen(
@@ -308,4 +304,4 @@ def test_stopped_while_it_waits_for_standard_input_it_ends(number, code):
             process.kill()
         told = process.stderr.read()
         assert told.startswith(b"protosieve: stopped at row ")
-        assert told.endswith(b"of pass 1 of 1; nothing was written\n")  # a checkpoint would be refused
+        assert told.endswith(b"of pass 1 of 1; nothing was written\n")  # a folder for work would be refused

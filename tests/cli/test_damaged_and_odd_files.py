@@ -28,13 +28,13 @@ GROUPS = volume(2, 6)  # each in a process of its own
 OPTIONS = [
     [],
     ["--bad-rows", "skip"],
-    ["--bad-rows", "skip", "--exact-weights"],
+    ["--bad-rows", "skip", "--sample", "10", "--partition-rows", "10"],
     ["--scale", "none", "--kernel", "cosine"],
     ["--scale", "minmax", "--kernel", "laplacian", "--method", "stream"],
     ["--embedding", "vector", "--bad-rows", "skip"],
     ["--method", "sieve", "-m", "50%"],
     ["--method", "basic", "--kernel", "linear", "--max-categories", "1"],
-    ["--sample", "5", "--seed", "none"],
+    ["--sample", "10", "--seed", "none"],
 ]
 
 

@@ -17,7 +17,7 @@ from protosieve.cli._flags import flags as known_flags
 from protosieve.cli._select import _DECIDING
 from protosieve.cli._values import arguments
 from protosieve.errors import arg
-from protosieve.pipeline import _options as engine
+from protosieve.passes import _options as engine
 from terminals import run
 
 SRC = Path(protosieve.__file__).parents[1]
@@ -101,7 +101,7 @@ def test_tab_completes_the_last_of_several_methods():
         (["-m", "5", "--features", "a,b", "--features", '"c, d"'], "features", ["a", "b", "c, d"]),
         (["-m", "5", "--target", "a,b.csv", "--target", "c.csv"], "target", ["a,b.csv", "c.csv"]),
         (["-m", "5"], "features", None),
-        (["-m", "5"], "every", 1_000_000),
+        (["-m", "5"], "partition_rows", 250_000),
         (["-m", "5", "--map", '"x, in m",y'], "coordinates", ["x, in m", "y"]),
         (["-m", "5"], "coordinates", None),
     ],
@@ -128,7 +128,7 @@ def test_every_flag_of_a_message_is_an_option_of_a_command():
 
 def test_the_command_that_is_told_has_what_decides_the_choice(monkeypatch):
     monkeypatch.setattr(_app, "_later", lambda module, given: given)
-    words = ["-m", "1%", "--target", "a b.csv", "--exact-weights", "--seed", "none", "--id", "name,kind", "--id"]
+    words = ["-m", "1%", "--target", "a b.csv", "--seed", "none", "--id", "name,kind", "--id"]
     words += ['"a,b"', "--kernel", "gaussian", "--width", "2.5", "--partition-rows", "500", "--map", '"x, in m",y']
     more = ["-o", "out.csv", "--quiet", "--workers", "2", "--work", "w", "--report", "page.html", "--method", "swap"]
     given = _app.app(["select", "x.csv", "-", *words, *more], standalone_mode=False)

@@ -19,8 +19,8 @@ from protosieve.cli._summary import summarise
 from protosieve.io import read_result, write_table
 from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
-from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, render, story
+from protosieve.run import draw_sample
 from volumes import volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")

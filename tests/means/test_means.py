@@ -1,4 +1,4 @@
-"""Means against plain averages, and the reservoir against uniformity."""
+"""Means against plain averages."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, Strea
 from protosieve.kernels import Gaussian
 from protosieve.means import CalibratedMean, ExactMean, FixedMean, ReservoirMean
 from protosieve.means._calibrated import points_for, sample_for, sums_over
-from protosieve.sampling import Reservoir, UniformSample, lengthened
+from protosieve.sampling import UniformSample
 
 rng = np.random.default_rng(0)
 rows = rng.normal(size=(2500, 3))
@@ -52,40 +52,6 @@ def test_its_own_seed_overrides_the_selectors():
     ]
     assert np.array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[2], draws[3])
-
-
-def test_the_reservoir_is_a_uniform_sample():
-    """Every row of 200 is kept with probability 20/200; 4,000 runs give each count a standard error of 19."""
-    counts = np.zeros(200)
-    stream = np.arange(200.0)[:, None]
-    generator = np.random.default_rng(0)
-    for _ in range(4000):
-        reservoir = Reservoir.empty(20, stream, generator)
-        for block in np.split(stream, [15, 33, 150]):
-            reservoir.observe(block)
-        counts[reservoir.sample[:, 0].astype(int)] += 1
-    assert counts.sum() == 4000 * 20
-    assert np.abs(counts - 400).max() < 5 * 19
-
-
-def test_the_reservoir_knows_its_rows_numbers():
-    stream = np.arange(500.0)[:, None]
-    reservoir = Reservoir.empty(20, stream, np.random.default_rng(3))
-    for block in np.split(stream, [7, 90, 400]):
-        before = lengthened(reservoir.rows, 20)
-        taken, places = reservoir.observe(block)
-        before[places] = block[taken]
-        np.testing.assert_array_equal(before[: reservoir.filled], reservoir.sample)
-    np.testing.assert_array_equal(reservoir.sample[:, 0], reservoir.indices)
-
-
-def test_the_reservoir_keeps_everything_while_there_is_room():
-    reservoir = Reservoir.empty(50, rows, rng)
-    taken, places = reservoir.observe(rows[:30])
-    np.testing.assert_array_equal(taken, np.arange(30))
-    np.testing.assert_array_equal(places, np.arange(30))
-    np.testing.assert_array_equal(reservoir.sample, rows[:30])
-    assert reservoir.filled == 30
 
 
 def test_the_running_mean_is_one_target_between_refreshes():

@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from protosieve.pipeline._blocks import Position, read_blocks
 
 from protosieve.io import check_schemas, find_sources
-from protosieve.pipeline._blocks import Position, read_blocks
 from protosieve.preprocess import Layout
 
 N = 40_000

@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from protosieve.pipeline import Stopped
 
 from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
 from protosieve.kernels import Gaussian
-from protosieve.pipeline import Stopped
 from volumes import repeated, volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from protosieve.pipeline import Stopped, _gallery
+from protosieve.pipeline._gallery import Gallery
 
 import oracles
 from protosieve import DataSample, select
-from protosieve.pipeline import Stopped, _gallery
-from protosieve.pipeline._gallery import Gallery
 from protosieve.sampling import Bottom, hashes
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")

@@ -16,6 +16,11 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from protosieve.pipeline import survey
+from protosieve.pipeline._again import draw_sample
+from protosieve.pipeline._blocks import rows_per_block
+from protosieve.pipeline._options import options_of
+from protosieve.pipeline._tables import Records
 
 import protosieve
 from protosieve import (
@@ -31,11 +36,6 @@ from protosieve import (
 from protosieve._words import unlike_head
 from protosieve.io._places import LocalFile
 from protosieve.kernels import Gaussian, MultiScale
-from protosieve.pipeline import survey
-from protosieve.pipeline._again import draw_sample
-from protosieve.pipeline._blocks import rows_per_block
-from protosieve.pipeline._options import options_of
-from protosieve.pipeline._tables import Records
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 

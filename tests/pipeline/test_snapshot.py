@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-
-from protosieve import select
 from protosieve.pipeline import _job
 from protosieve.pipeline._finish import snapshot
+
+from protosieve import select
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 

@@ -16,13 +16,13 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-
-import protosieve
-from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.pipeline import _watch
 from protosieve.pipeline._progress import Tick
 from protosieve.pipeline._run import Run
 from protosieve.pipeline._watch import Onlookers, report_place
+
+import protosieve
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
 from protosieve.report._live import Live
 
 

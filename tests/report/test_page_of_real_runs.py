@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 OPTIONS = {
     "table": {"label": "churn", "id": "name", "text": "note"},
-    "exact": {"exact_weights": True, "id": ["name", "note"]},
+    "sample": {"sample": 500, "id": ["name", "note"]},
     "target": {"target": "target.csv", "id": ["name", "note"], "label": "churn"},
     "equal": {"method": "sieve", "id": ["name", "note"]},
     "places": {"coordinates": ["age", "income"], "id": ["name", "note"]},

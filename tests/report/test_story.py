@@ -20,8 +20,8 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian, Linear
 from protosieve.means import ReservoirMean
 from protosieve.objectives import LeastSquares, SetFunction
-from protosieve.pipeline._again import draw_sample
 from protosieve.report import Material, View, story
+from protosieve.run import draw_sample
 from report_runs import people, run, told
 
 

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pytest
 
+import protosieve
 from protosieve import ProtoSwap, _atomic
 from protosieve.errors import OutputError, ParameterError
 
@@ -53,11 +53,9 @@ def test_a_place_where_no_report_can_be_is_an_error(result, tmp_path, monkeypatc
         result.report(name)
 
 
-def test_files_are_sampled_by_the_pipeline(result, page, tmp_path, monkeypatch):
+def test_files_are_sampled_as_a_run_samples_them(result, page, tmp_path, monkeypatch):
     asked = []
-    module = types.ModuleType("protosieve.pipeline._again")
-    module.draw_sample = lambda result, files: asked.append(files)
-    monkeypatch.setitem(sys.modules, "protosieve.pipeline._again", module)
+    monkeypatch.setattr(protosieve.run, "draw_sample", lambda result, files: asked.append(files))
     result.report(tmp_path / "out.html", data=tmp_path / "a.csv")
     result.report(tmp_path / "out.html", data=["b.csv", "c.csv"])
     assert asked == [[str(tmp_path / "a.csv")], ["b.csv", "c.csv"]]

@@ -191,8 +191,7 @@ def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, alone, t
     words = [folder, "-m", 20, "--id", "name", "--sample", 1000, "--partition-rows", 250, "-o", out]
     done = command(*words, "--workers", 2, "--work", work, "--report", page)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("3,000 rows in 1 file: 12 partitions, read 2 times\n")
-    assert len(done.stderr.splitlines()) == 3
+    assert done.stderr == ""
     assert "Written to" in done.stdout
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert not work.exists()
@@ -254,10 +253,8 @@ def test_ctrl_c_while_workers_start_is_one_line(folder, tmp_path):
     os.killpg(run.pid, signal.SIGINT)
     told = run.communicate(timeout=60)[1].splitlines()
     assert run.returncode == 130
-    assert told[-1].startswith(
-        "protosieve: stopped after 0 of 12 partitions of pass 1 of 2; nothing was written. With --work"
-    )
-    assert len(told) == 3 + 1  # what was foreseen comes first
+    (line,) = told
+    assert line.startswith("protosieve: stopped after 0 of 12 partitions of pass 1 of 2; nothing was written.")
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Runs on Spark: what tasks do, without it; then, where there is Java, the answer of the same partitions in process."""
+"""Runs on Spark: what tasks do, without it; then, where there is Java, the answer of the same passes in one loop."""
 
 import os
 import pickle
@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -13,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -21,22 +21,14 @@ from hypothesis import strategies as st
 
 import protosieve.spark
 from oracles import select_in_turn
-from protosieve import InputError, OutputError, ParameterError, _state
-from protosieve.distributed import (
-    Job,
-    Partition,
-    job_of,
-    merge_candidates,
-    merge_summaries,
-    settle,
-    summarise,
-)
+from protosieve import InputError, OutputError, ParameterError, ProtoSwap, _state
 from protosieve.io import BatchSource, Stretch
-from protosieve.pipeline._options import Options, kernel_of
+from protosieve.kernels import MultiScale
+from protosieve.passes import Options, Partition, job_of, kernel_of, key_of, settle
 from protosieve.spark._digest import Digest
+from protosieve.spark._frame import Frame
 from protosieve.spark._returned import Returned
-from protosieve.spark._tasks import CELLS, Choosing, Looking, PartitionTask, Weighting, sent
-from protosieve.spark._tree import Merging
+from protosieve.spark._tasks import CELLS, PartitionTask, sent
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning"),
@@ -67,20 +59,27 @@ def people(n, seed=0):
 SLICES = [people(rows, seed) for seed, rows in enumerate([700, 1300, 900])]
 PLAIN = {"exclude": ["vector", "name"], "label": "town", "id": ["name"], "features": ["height", "first.born", "town"]}
 VECTOR = {"embedding": "vector", "id": ["name"]}
+FEW = {"sample": 500}  # fewer than there are rows, so that all of these are summed up in a second pass
+
+
+ENDS = np.cumsum([table.num_rows for table in SLICES])
 
 
 def sources(slices, title="partition"):
-    return [BatchSource.of(f"{title} {i}", table) for i, table in enumerate(slices)]
+    """In batches of 300 rows: the bytes that rows weigh, of which a sample takes note, are those of batches."""
+    return [
+        BatchSource(f"{title} {i}", table.schema, table.to_batches(max_chunksize=300)) for i, table in enumerate(slices)
+    ]
 
 
 def partitions(found):
-    return [Partition(i, i, [Stretch(one)], one.groups()[0]) for i, one in enumerate(found)]
+    """As Spark's tasks have them: what a row is known by follows from its partition alone."""
+    return [Partition(i, i, [Stretch(one)], one.groups()[0], key_of(i, None)) for i, one in enumerate(found)]
 
 
 def job_over(options, slices, targets=()):
     inputs, target = sources(slices), sources(targets, "target partition")
-    job = job_of(options, inputs, target)
-    return Job(job.run, partitions(inputs), partitions(target))
+    return replace(job_of(options, inputs, target), inputs=partitions(inputs), targets=partitions(target))
 
 
 def in_process(options, slices=SLICES, targets=()):
@@ -152,55 +151,60 @@ def ran(work, slices, known=None, features=("height", "first.born", "town")):
         for number, table in reversed(list(enumerate(slices)))
         for cell in task.on(number, iter(table.rename_columns(names).to_batches(max_chunksize=300)))
     ]
-    return Returned("partition", list(features), pa.Table.from_batches(batches, CELLS))
+    return Returned("partition", pa.Table.from_batches(batches, CELLS))
 
 
 def planned(slices=SLICES, **others):
-    job = job_over(options(**PLAIN, **others), slices)
-    seen = ran(Looking(job.outline()), slices)
-    return seen, settle(job.run, merge_summaries(value for _, value in seen.values()))
+    job = job_over(options(**PLAIN, **FEW, **others), slices)
+    seen = ran(job.survey(), slices)
+    return seen, settle(job, job.survey().merged(value for _, value in seen.values()))
+
+
+def summed(plan):
+    return plan.sums("sums", plan.estimate, of_target=True, of_input=True)
 
 
 def test_tasks_return_what_partitions_in_process_do():
-    job = job_over(options(**PLAIN), SLICES)
-    seen = ran(Looking(job.outline()), SLICES)
-    assert [number for number, _ in seen.values()] == [0, 1, 2]
-    for partition, (_, value) in zip(job.inputs, seen.values(), strict=True):
-        assert _state.digest(value) == _state.digest(summarise(partition, job.outline()).storable())
+    job = job_over(options(**PLAIN, **FEW), SLICES)
+    seen, plan = planned()
+    again = ran(summed(plan), SLICES, seen.digests)
+    for work, found in ((job.survey(), seen), (summed(plan), again)):
+        assert [number for number, _ in found.values()] == [0, 1, 2]
+        for partition, (_, value) in zip(job.inputs, found.values(), strict=True):
+            assert _state.digest(value.storable()) == _state.digest(work.over(partition).storable())
 
 
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
     monkeypatch.setattr("protosieve.spark._tasks._PIECE", 1000)
     job = job_over(options(**PLAIN), SLICES)
-    task = PartitionTask(Looking(job.outline()), SLICES[0].schema, ["height"], "partition")
+    task = PartitionTask(job.survey(), SLICES[0].schema, ["height"], "partition")
     found = list(task.on(4, SLICES[0].to_batches()))
     assert len(found) > 10
     assert max(len(cell.column("state")[0].as_py()) for cell in found) == 1000
-    back = Returned("partition", ["height"], pa.Table.from_batches(found[::-1], CELLS))
+    back = Returned("partition", pa.Table.from_batches(found[::-1], CELLS))
     assert [number for number, _ in back.values()] == [4]
 
 
-def test_what_was_taken_in_is_let_go():
+def test_what_was_sent_is_let_go_when_it_is_taken_in():
     before = pa.total_allocated_bytes()
-    cells = pa.Table.from_batches(sent(3, b"digest", np.zeros(1 << 20)), CELLS)
-    found = Returned("partition", [], cells)
-    del cells
+    found = Returned("partition", pa.Table.from_batches(sent(3, b"digest", np.zeros(1 << 20)), CELLS))
     assert pa.total_allocated_bytes() > before + (1 << 22)
-    found.forget()
+    values, digests = list(found.values()), found.digests
+    del found
     assert pa.total_allocated_bytes() < before + (1 << 20)
-    assert found.names[-1] == "partition 3"
+    assert (digests, len(values[0][1])) == ({3: b"digest"}, 1 << 20)
 
 
 def test_what_is_wrong_with_a_row_is_returned_and_raised_here():
     broken = SLICES[1].set_column(0, "height", pa.array([np.inf] + [1.0] * 1299))
     job = job_over(options(**PLAIN), SLICES)
     with pytest.raises(InputError, match=r"^partition 1, row 0: column 'height' is inf"):
-        ran(Looking(job.outline()), [SLICES[0], broken, broken])
+        ran(job.survey(), [SLICES[0], broken, broken])
 
 
 def test_rows_that_change_between_passes_are_an_error():
     seen, plan = planned()
-    again = partial(ran, Choosing(plan), known=seen.digests)
+    again = partial(ran, summed(plan), known=seen.digests)
     assert [number for number, _ in again(SLICES).values()] == [0, 1, 2]
     other = SLICES[1].take(pa.array(np.roll(np.arange(1300), 1)))
     for changed, how in [
@@ -217,32 +221,30 @@ def test_rows_that_change_between_passes_are_an_error():
         again(SLICES[:2]).check_all(seen.digests)
 
 
-def test_a_step_of_a_tree_is_a_merge_of_what_its_group_sent():
+def test_a_row_that_cannot_be_used_any_more_is_a_row_that_has_changed():
     seen, plan = planned()
-    found = ran(Choosing(plan), SLICES, seen.digests)
-    cells = found._cells.filter(pa.compute.less(found._cells["partition"], 2))
-    merged = Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells))
-    (number, value), expected = next(merged.values()), [value for _, value in found.values()][:2]
-    assert number == 0
-    assert _state.digest(value) == _state.digest(merge_candidates(expected, plan))
-    with pytest.raises(InputError, match=r"partition 1: .*it is not there any more"):
-        Returned("partition", [], Merging(plan, "partition", 2, [0, 1, 2])(cells.slice(0, 1)))
+    broken = SLICES[1].set_column(0, "height", pa.array([np.inf] + [1.0] * 1299))
+    with pytest.raises(InputError, match=r"^partition 1: gave other rows .*row 0: column 'height' is inf.*cache the"):
+        ran(summed(plan), [SLICES[0], broken, SLICES[2]], seen.digests)
 
 
-def test_a_third_pass_weighs_the_same_rows():
+def test_a_second_pass_sums_up_the_same_rows():
     seen, plan = planned()
-    found = ran(Weighting(plan, np.zeros((3, len(plan.encoding.names)), np.float32)), SLICES, seen.digests)
+    found = ran(summed(plan), SLICES, seen.digests)
     assert [value.rows for _, value in found.values()] == [700, 1300, 900]
 
 
 def test_what_tasks_are_sent_does_not_grow_with_the_rows():
-    few, many = (planned([people(rows)] * 3, sample=300)[1] for rows in (500, 5000))
-    assert len(pickle.dumps(Choosing(many))) < 1.5 * len(pickle.dumps(Choosing(few)))
+    few, many = (planned([people(rows)] * 3)[1] for rows in (500, 5000))
+    assert len(pickle.dumps(summed(many))) < 1.5 * len(pickle.dumps(summed(few)))
 
 
 def test_parameters_are_checked_before_spark_is_asked(tmp_path):
     with pytest.raises(ParameterError, match="method must be one of"):
         protosieve.spark.select(None, 5, method="best")
+    for method in ("stream", "basic", "streak", "sieve"):
+        with pytest.raises(ParameterError, match=f"method='{method}' judges rows one .*use method='swap', or write"):
+            protosieve.spark.select(None, 5, method=method)
     with pytest.raises(OutputError):
         protosieve.spark.select(None, 5, output=tmp_path / "x.docx")
 
@@ -305,20 +307,74 @@ def df(frame):
     return frame(SLICES)
 
 
+@pytest.fixture
+def passes(monkeypatch):
+    """The labels of those that are made."""
+    made, over = [], Frame.over
+
+    def noted(self, work, *others):
+        made.append(work.label)
+        return over(self, work, *others)
+
+    monkeypatch.setattr(Frame, "over", noted)
+    return made
+
+
 class TestOnSpark:
     pytestmark = on_spark
 
-    @pytest.mark.parametrize("words", [PLAIN, VECTOR, {**VECTOR, "exact_weights": True}, {**PLAIN, "sample": 500}])
-    def test_the_answer_is_that_of_the_same_partitions_in_process(self, df, words):
+    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW])
+    def test_the_answer_is_that_of_the_same_partitions_in_one_loop(self, df, words):
         found = protosieve.spark.select(df, 20, **words)
         assert same(found, in_process(options(**words)))
-        assert set(found.table["file"].to_pylist()) <= {"partition 0", "partition 1", "partition 2"}
+        homes = np.searchsorted(ENDS, found.indices, "right")
+        assert found.table["file"].to_pylist() == [f"partition {home}" for home in homes]
+        assert found.provenance["rows"] == 2900
 
-    def test_many_partitions_are_merged_in_the_same_tree(self, frame, monkeypatch):
+    def test_rows_that_all_fit_in_the_sample_are_chosen_as_in_memory_however_they_are_cut(self, df, frame):
+        rows = np.vstack([np.vstack(table["vector"].to_pylist()) for table in SLICES]).astype(np.float32)
+        inside = ProtoSwap(20, kernel=MultiScale(), random_state=0).fit(rows)
+        everything = pa.concat_tables(SLICES)
+        for cut in (df, frame([everything]), frame([everything[i : i + 420] for i in range(0, 2900, 420)])):
+            found = protosieve.spark.select(cut, 20, **VECTOR)
+            assert found.indices.tolist() == inside.prototype_indices_.tolist()
+            assert found.weights.tolist() == inside.weights_.tolist()
+
+    def test_many_partitions(self, frame):
         slices = [people(200, seed) for seed in range(7)]
-        monkeypatch.setattr("protosieve.spark._passes.fan_in", lambda m: 2)  # so that there are two levels
-        found = protosieve.spark.select(frame(slices), 20, **VECTOR)
-        assert same(found, select_in_turn(job_over(options(**VECTOR), slices), at_once=2))
+        found = protosieve.spark.select(frame(slices), 20, **VECTOR, sample=300)
+        assert same(found, in_process(options(**VECTOR, sample=300), slices))
+
+    def test_passes_are_two_or_one_where_the_sample_holds_all_rows(self, df, passes):
+        protosieve.spark.select(df, 20, **VECTOR, **FEW)
+        assert passes == ["survey", "sum"]
+        protosieve.spark.select(df, 20, **VECTOR)
+        assert passes == ["survey", "sum", "survey"]
+
+    @pytest.mark.parametrize(("words", "before"), [(VECTOR | FEW, ["survey", "sum"]), (VECTOR, ["survey"])])
+    def test_columns_that_were_too_heavy_to_keep_are_read_again(self, df, passes, words, before, monkeypatch):
+        kept = protosieve.spark.select(df, 20, **words)
+        assert passes == before
+        monkeypatch.setattr("protosieve.passes._row_sample._HELD", 1000)  # on the driver, where samples are merged
+        fetched = protosieve.spark.select(df, 20, **words)
+        assert passes == [*before, *before, "fetch"]
+        assert same(fetched, kept)
+        assert same(fetched, in_process(options(**words)))
+        assert len(fetched.sample.rows) < len(kept.sample.rows)
+
+    def test_lists_are_as_long_as_the_first_there_is(self, frame):
+        """Which Spark's types leave open."""
+        bare = pa.table({"vector": pa.array([None, []] * 50, pa.list_(pa.float32())), "name": ["nobody"] * 100})
+        odd = pa.table({"vector": pa.array([[1.0] * 6, [1.0] * 5], pa.list_(pa.float32())), "name": ["even", "odd"]})
+        slices = [bare, SLICES[0].select(["vector", "name"]), odd]
+        df = frame(slices)
+        for words in (VECTOR, VECTOR | FEW):
+            found = protosieve.spark.select(df, 20, bad_rows="skip", **words)
+            assert found.rows.shape == (20, 6)
+            assert found.provenance["rows_left_out"]["count"] == 101
+            assert same(found, in_process(options(bad_rows="skip", **words), slices))
+        with pytest.raises(InputError, match=r"^partition 1, row 1: column 'vector' .*5"):
+            protosieve.spark.select(frame(slices[1:]), 20, **VECTOR)
 
     def test_rows_keep_their_ids_labels_and_columns(self, df):
         found = protosieve.spark.select(df, 10, **PLAIN)
@@ -330,7 +386,7 @@ class TestOnSpark:
 
     def test_a_target_is_another_data_frame(self, df, frame):
         targets = [people(400, 8), people(600, 9)]
-        for words in (VECTOR, {**PLAIN, "exact_weights": True}):
+        for words in (VECTOR, PLAIN | FEW):
             found = protosieve.spark.select(df, 15, target=frame(targets), **words)
             assert same(found, in_process(options(15, target=["DataFrame"], **words), targets=targets))
             assert found.sample.is_target
@@ -339,7 +395,7 @@ class TestOnSpark:
         marks = [tmp_path / "first", tmp_path / "second", tmp_path / "third"]
 
         def deadly(batches):
-            """Kills its process once per file, that is, in every pass."""
+            """Kills its process once per file: while rows are counted, surveyed and summed up."""
             from pyspark import TaskContext
 
             for batch in batches:
@@ -349,21 +405,21 @@ class TestOnSpark:
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield batch
 
-        found = protosieve.spark.select(mapped(df, deadly), 20, exact_weights=True, **VECTOR)
+        found = protosieve.spark.select(mapped(df, deadly), 20, **VECTOR, **FEW)
         assert all(mark.exists() for mark in marks)
         slices = [table.drop("first.born") for table in SLICES]
-        assert same(found, in_process(options(exact_weights=True, **VECTOR), slices))
+        assert same(found, in_process(options(**VECTOR, **FEW), slices))
 
     def test_a_data_frame_that_is_another_every_time_is_an_error(self, df):
         with pytest.raises(
             InputError, match=r"partition 0: gave other rows when it was read again.*write it to Parquet"
         ):
-            protosieve.spark.select(mapped(df, _shaken), 20, **VECTOR)
+            protosieve.spark.select(mapped(df, _shaken), 20, **VECTOR, **FEW)
 
     def test_cached_it_is_the_same_every_time(self, df):
         cached = mapped(df, _shaken).cache()
         try:
-            assert len(protosieve.spark.select(cached, 20, **VECTOR)) == 20
+            assert len(protosieve.spark.select(cached, 20, **VECTOR, **FEW)) == 20
         finally:
             cached.unpersist()
 
@@ -374,15 +430,24 @@ class TestOnSpark:
         broken = frame(slices)
         with pytest.raises(InputError, match=r"^partition 1, row 5: column 'height' is NaN"):
             protosieve.spark.select(broken, 20, **PLAIN)
-        found = protosieve.spark.select(broken, 20, bad_rows="skip", **PLAIN)
-        assert found.provenance["rows_left_out"]["count"] == 2
-        assert same(found, in_process(options(bad_rows="skip", **PLAIN), slices))
+        for words in (PLAIN, PLAIN | FEW):
+            found = protosieve.spark.select(broken, 20, bad_rows="skip", **words)
+            assert found.provenance["rows_left_out"]["count"] == 2
+            assert same(found, in_process(options(bad_rows="skip", **words), slices))
 
-    def test_empty_partitions_are_no_matter(self, df, frame):
-        found = protosieve.spark.select(df.where("name not like 'row 1 %'"), 20, **VECTOR)
-        assert same(found, in_process(options(**VECTOR), [SLICES[0], SLICES[1][:0], SLICES[2]]))
-        with pytest.raises(InputError, match="no rows"):
-            protosieve.spark.select(df.where("name = 'nobody'"), 20, **VECTOR)
+    def test_empty_partitions_are_no_matter(self, df):
+        for words in (VECTOR, VECTOR | FEW):
+            found = protosieve.spark.select(df.where("name not like 'row 1 %'"), 20, **words)
+            assert same(found, in_process(options(**words), [SLICES[0], SLICES[1][:0], SLICES[2]]))
+
+    def test_a_data_frame_without_rows_is_an_error(self, spark, df):
+        none = df.where("name = 'nobody'")
+        with pytest.raises(InputError, match=r"^df: the DataFrame has no rows; give one that has some"):
+            protosieve.spark.select(none, 20, **VECTOR)
+        with pytest.raises(InputError, match=r"^df: the DataFrame has no rows"):
+            protosieve.spark.select(spark.createDataFrame([], "x double"), 20)  # and no partitions
+        with pytest.raises(InputError, match=r"^target: the DataFrame has no rows"):
+            protosieve.spark.select(df, 20, target=none, **VECTOR)
 
     def test_a_page_and_a_file_are_written(self, df, tmp_path):
         found = protosieve.spark.select(df, 8, output=tmp_path / "few.parquet", report=tmp_path / "few.html", **VECTOR)
@@ -425,35 +490,44 @@ class TestOnSpark:
             protosieve.spark.select(df, 2, embedding="vectr")
 
 
-_CONNECTED = """
+_OTHER_SESSION = """
 import sys
 import numpy as np
 from pyspark.sql import SparkSession
 import protosieve.spark
 
-spark = SparkSession.builder.remote("local[2,4]").getOrCreate()
-first, *others = map(spark.read.parquet, sys.argv[2:])
+kind, where, place, *paths = sys.argv[1:]
+spark = getattr(SparkSession.builder, kind)(where).config("spark.ui.enabled", "false").getOrCreate()
+first, *others = map(spark.read.parquet, paths)
 for other in others:
     first = first.unionByName(other)
-found = protosieve.spark.select(first, 20, embedding="vector", id="name")
-np.savez(sys.argv[1], indices=found.indices, weights=found.weights)
+found = protosieve.spark.select(first, 20, embedding="vector", id="name", sample=500)
+np.savez(place, indices=found.indices, weights=found.weights)
 """
 
 
-class TestOnSparkConnect:
+class TestOtherSessions:
+    """In processes of their own: there is one kind of session in each."""
+
     pytestmark = on_spark
+
+    def test_the_answer_is_the_same_with_one_task_at_a_time(self, spark, tmp_path):
+        self.check("master", "local[1]", tmp_path)
 
     def test_the_answer_is_the_same_without_a_spark_context(self, spark, tmp_path):
         try:
             import pyspark.sql.connect.dataframe  # noqa: F401
         except ImportError:
             pytest.skip("the packages Spark Connect needs are not installed: make test-spark")
-        paths = [str(tmp_path / f"{i}.parquet") for i in range(len(SLICES))]
+        self.check("remote", "local[2,4]", tmp_path)
+
+    def check(self, kind, where, folder):
+        paths = [str(folder / f"{i}.parquet") for i in range(len(SLICES))]
         for table, path in zip(SLICES, paths, strict=True):
             pq.write_table(table, path)
-        # in a process of its own: there is one kind of session in each
-        subprocess.run([sys.executable, "-c", _CONNECTED, str(tmp_path / "found.npz"), *paths], check=True, timeout=300)
-        found, expected = np.load(tmp_path / "found.npz"), in_process(options(**VECTOR))
+        command = [sys.executable, "-c", _OTHER_SESSION, kind, where, str(folder / "found.npz"), *paths]
+        subprocess.run(command, check=True, timeout=300)
+        found, expected = np.load(folder / "found.npz"), in_process(options(**VECTOR, **FEW))
         assert found["indices"].tolist() == expected.indices.tolist()
         assert found["weights"].tolist() == expected.weights.tolist()
 

@@ -21,7 +21,7 @@ _CODES = (
 )
 
 app = typer.Typer(
-    help="The few rows that represent the many, each with a weight, in one pass and fixed memory.",
+    help="The few rows that represent the many, each with a weight, in fixed memory.",
     epilog=_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -55,7 +55,8 @@ def _examples(*commands: str) -> str:
 @app.command(
     help="Choose the rows of files that represent them best, each with a weight.\n\n"
     "Files are read twice, in memory that does not grow with them: once to learn what the columns are like and to draw "
-    "a sample, once to let every row count. Standard input is read once.",
+    "a sample, once so that every row counts. One pass does where the sample holds all rows. Standard input is read "
+    "once. The same command after an interruption goes on with --work, and --workers does not change the result.",
     epilog=_examples(
         "protosieve select rows.parquet -m 500 -o chosen.parquet",
         "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
@@ -63,6 +64,7 @@ def _examples(*commands: str) -> str:
         "protosieve select pool.parquet -m 200 --target live.parquet",
         "protosieve select images.parquet -m 100 --embedding pixels --image-shape 28x28 --report page.html",
         "zcat rows.csv.gz | protosieve select - -m 50 -o - | head",
+        "protosieve select 'big/*.parquet' -m 500 --work progress -o chosen.parquet",
         "protosieve select 'big/*.parquet' -m 500 --workers 8 --work progress -o chosen.parquet",
         "tail -f -n +1 events.jsonl | protosieve select - -m 50 --format jsonl --watch",
     ),

@@ -35,8 +35,8 @@ def in_flags(said: object) -> str:
     >>> from protosieve.errors import arg
     >>> in_flags(f"compare: {arg('n_prototypes')} must be a whole number of at least 1, got 0")
     '-m must be a whole number of at least 1, got 0'
-    >>> in_flags(f"leave it out with {arg('exclude', 'my x')}, or go on with {arg('resume', True)}")
-    "leave it out with --exclude 'my x', or go on with --resume"
+    >>> in_flags(f"leave it out with {arg('exclude', 'my x')}, or look at it with {arg('watch', True)}")
+    "leave it out with --exclude 'my x', or look at it with --watch"
     """
     marked = said.marked if isinstance(said, Message) else str(said)
     return ARGUMENT.sub(lambda found: _flag(found[1], found[2]), _OWNER.sub("", marked))

@@ -110,7 +110,7 @@ Target: TypeAlias = Annotated[
 Method: TypeAlias = Annotated[
     str,
     typer.Option("--method", metavar="NAME", autocompletion=_offer(METHODS), rich_help_panel=_CHOICE,
-                 help=f"How rows are chosen: {', '.join(METHODS)}."),
+                 help=f"How rows are chosen: {', '.join(METHODS)}. All but swap judge every row, in one more pass."),
 ]  # fmt: skip
 Seed: TypeAlias = Annotated[
     str,
@@ -178,7 +178,8 @@ Width: TypeAlias = Annotated[
 Sample: TypeAlias = Annotated[
     str | None,
     typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL, show_default=False,
-                 help="Random rows to choose from and to judge by; by default 10,240 to 40,960, as -m needs."),
+                 help="Random rows to choose from, and a fifth of them held out to judge by; by default 10,240 to "
+                      "40,960, depending on -m."),
 ]  # fmt: skip
 ComparedSample: TypeAlias = Annotated[
     str,
@@ -206,8 +207,8 @@ Format: TypeAlias = Annotated[
 Workers: TypeAlias = Annotated[
     str | None,
     typer.Option("--workers", metavar="N", rich_help_panel=_MANY, show_default=False,
-                 help="Work on partitions of INPUT in so many processes of this machine; by default in this one, on "
-                      "all cores. The result is the same."),
+                 help="Work on partitions of INPUT in so many processes of this machine; by default in this process, "
+                      "on all cores. The result is the same, bit for bit."),
 ]  # fmt: skip
 Dask: TypeAlias = Annotated[
     str | None,
@@ -216,18 +217,19 @@ Dask: TypeAlias = Annotated[
 ]  # fmt: skip
 PartitionRows: TypeAlias = Annotated[
     str,
-    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY, help="Rows of a partition, about."),
-]
+    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY,
+                 help="Rows of a partition, about; another number may give another choice, as good."),
+]  # fmt: skip
 Work: TypeAlias = Annotated[
     str | None,
     typer.Option("--work", metavar="DIR", rich_help_panel=_LONG, show_default=False,
-                 help="Keep what is done in this folder: the same command after a run that was cut short goes on from "
-                      "there, with the same result. Emptied when it is done."),
+                 help="Keep what is done in this folder: the same command after an interrupted run goes on from there, "
+                      "with the same result. Emptied when the output is written."),
 ]  # fmt: skip
 DryRun: TypeAlias = Annotated[
     bool,
     typer.Option("--dry-run", rich_help_panel=_MANY,
-                 help="Say how many rows and partitions there are and what memory they take; no more."),
+                 help="Only say how many rows and partitions there are and what memory a run takes."),
 ]  # fmt: skip
 
 Report: TypeAlias = Annotated[
@@ -239,7 +241,7 @@ Report: TypeAlias = Annotated[
 Watch: TypeAlias = Annotated[
     bool,
     typer.Option("--watch", rich_help_panel=_REPORT,
-                 help="Serve that page while the run goes on, on this machine only; it stays behind as a file."),
+                 help="Serve that page while the run goes on, on this machine only; it is kept as a file."),
 ]  # fmt: skip
 WatchAt: TypeAlias = Annotated[
     str | None,

@@ -40,7 +40,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
         raise ParameterError(
             "--json and --output - both want standard output; give the output a file, or leave one of them out"
         )
-    place = _place(asked["workers"], asked["dask"])
+    place = _place(asked["workers"], asked["dask"], given["inputs"])
     if given["json"] or given["dry_run"] or not (given["quiet"] or given["output"] or options["report"]):
         check_output("-")  # there is nothing else to show for the run
     if given["dry_run"]:
@@ -61,9 +61,14 @@ def _tell(foreseen: Estimate, as_json: bool) -> None:
     sys.stdout.write(f"{json.dumps(foreseen.figures(), indent=2) if as_json else foreseen}\n")
 
 
-def _place(workers: Any, address: str | None) -> Executor | None:
+def _place(workers: Any, address: str | None, inputs: list[str]) -> Executor | None:
     if workers is not None and address is not None:
         raise ParameterError("--workers and --dask are two places to work at; give one of them")
+    if inputs == ["-"] and (workers is not None or address is not None):
+        raise ParameterError(
+            f"{'--dask' if workers is None else '--workers'}: standard input is one stream of rows, for one process; "
+            "store the rows in a file first"
+        )
     if address is not None:
         return Cluster(address)
     return None if workers is None else LocalWorkers(workers)

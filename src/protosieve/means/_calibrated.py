@@ -281,6 +281,7 @@ class CalibratedStream(MeanState):
     drawn: UniformSample  # the next points
     points: Array
     numbers: NDArray[np.int64]  # of the points in the stream
+    n_prototypes: int  # that are looked for, or 0 where the number of points is given
     judging: int  # rows of the sample that candidates are judged by
     sums: Float64  # of all rows seen, at the points
     weights: Float64  # of the points: what rows are judged by
@@ -292,15 +293,19 @@ class CalibratedStream(MeanState):
 
     @classmethod
     def begin(
-        cls, kernel: Kernel, size: int, n_points: int, judging: int, first: Array, seed: int
+        cls, kernel: Kernel, size: int, n_points: int | None, n_prototypes: int, first: Array, seed: int
     ) -> "CalibratedStream":
-        """The first rows serve as points until the first block has been observed."""
+        """The first rows serve as points until the first block has been observed; later on as many rows as it takes,
+        or ``n_points`` of them.
+        """
+        wanted = 0 if n_points is not None else n_prototypes
+        n_points = min(points_for(n_prototypes) if n_points is None else n_points, stage_size(size))
         points = first[:n_points].copy()
         span = Span(kernel, points)
         weights = span.solve(sums_over(kernel, first, kernel.prepare(points)) / len(first))
         none, numbers = np.zeros(len(points)), np.arange(len(points))
         sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
-        return cls(kernel, sample, drawn, points, numbers, judging, none, weights)
+        return cls(kernel, sample, drawn, points, numbers, wanted, judging_for(n_prototypes), none, weights)
 
     def __deepcopy__(self, memo: object) -> "CalibratedStream":
         other = replace(self, sample=self.sample.__deepcopy__(memo), drawn=self.drawn.__deepcopy__(memo))
@@ -313,6 +318,7 @@ class CalibratedStream(MeanState):
         require(self.points.dtype == self.sample.rows.dtype, "the points of a mean")
         require(self.numbers.shape == self.sums.shape == self.weights.shape == points, "what is known of the points")
         require(are_finite(self.sums, self.weights) and self.judging >= 1, "what is known of the points")
+        require(are_counts(self.n_prototypes), "the number of prototypes")
         unique = len(np.unique(self.numbers)) == len(self.numbers)
         require(
             unique and (self.numbers >= 0).all() and (self.numbers < max(seen, points[0])).all(), "whose points are"
@@ -361,6 +367,9 @@ class CalibratedStream(MeanState):
         known = self._calibrated()
         self.drawn.settle()
         new = self.drawn.held.take(slice(max(self.sample.seen // _EARLY, _TILE)))
+        if self.n_prototypes:
+            held_out = self.sample.rows[len(stage_of(self.sample)) :]
+            new = new.take(slice(enough_points(self.kernel, new.rows, held_out, self.n_prototypes)))
         places = _places(new.numbers, self.numbers)
         others = places < 0
         sums = self.sums[places]
@@ -469,16 +478,14 @@ class CalibratedMean(Mean):
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
-        judging = judging_for(n_prototypes)
         if target is None:
-            points = min(points_for(n_prototypes) if self.points is None else self.points, stage_size(size))
-            return CalibratedStream.begin(kernel, size, points, judging, like, seed)
+            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed)
         sample = UniformSample.empty(size, target, seed)
         sample.observe(target, np.arange(len(target)))
         sample.settle()
         points = points_of(kernel, sample, n_prototypes) if self.points is None else self.points
         rows = stage_of(sample).rows[:points]
-        return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging)
+        return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging_for(n_prototypes))
 
 
 def points_of(kernel: Kernel, sample: UniformSample, n_prototypes: int) -> int:

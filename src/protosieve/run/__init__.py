@@ -3,10 +3,11 @@
 from protosieve.run._dask import Cluster, LocalWorkers
 from protosieve.run._drive import Driver, choose, conclude
 from protosieve.run._estimate import Estimate, estimate
-from protosieve.run._progress import Tick, Watcher
+from protosieve.run._progress import Tick
 from protosieve.run._read_result import draw_sample, read_prototypes
 from protosieve.run._scheduler import window_of
 from protosieve.run._select import begin, run, select
+from protosieve.run._signals import Stopped
 from protosieve.run._store import Store
 from protosieve.run._survey import Surveyed, survey
 from protosieve.run._watch import Onlookers, report_place
@@ -17,10 +18,10 @@ __all__ = [
     "Estimate",
     "LocalWorkers",
     "Onlookers",
+    "Stopped",
     "Store",
     "Surveyed",
     "Tick",
-    "Watcher",
     "begin",
     "choose",
     "conclude",

@@ -47,7 +47,7 @@ class Dask(Executor, ABC):
 
         with self._lock:
             self._inner = self._inner or self._start()
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):  # of candidates to merge
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):  # a task carries points
             future: Future[T] = self._inner.submit(fn, *args, **kwargs)
         return future
 

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from protosieve import _defaults as default
 from protosieve.means import points_for
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
@@ -38,17 +39,25 @@ class Estimate:
     prototypes: int | None
     sample: int
     row_bytes: float  # of a row's own columns, as stored
+    judges_rows: bool = False  # whether the method does, one by one
 
     @property
     def passes(self) -> int:
-        """Over the input: one where the sample holds all of it."""
-        return 1 if self.rows is not None and self.rows <= self.sample else 2
+        """Over the input: one where the sample holds all of it; one more for a method that judges rows one by one."""
+        is_whole = self._holds(self.rows)
+        if self.judges_rows and not (is_whole and (self.target_passes <= 1)):
+            return 2 if self.target_files else 3
+        return 1 if is_whole else 2
 
     @property
     def target_passes(self) -> int:
         if not self.target_files:
             return 0
-        return 1 if self.target_rows is not None and self.target_rows <= self.sample else 2
+        return 1 if self._holds(self.target_rows) else 2
+
+    def _holds(self, rows: int | None) -> bool:
+        """Whether the sample has room for so many rows."""
+        return rows is not None and rows <= self.sample
 
     @property
     def worker_bytes(self) -> float | None:
@@ -112,6 +121,7 @@ def estimate(job: Job, window: int = 1) -> Estimate:
         if not job.targets
         else sample_size(options, columns, rows),
         row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.files) / rows,
+        judges_rows=options.method != default.METHOD,
     )
 
 

@@ -65,17 +65,18 @@ def select(
 ) -> Prototypes:
     """The rows of files that represent them best, each with a weight, in memory that does not grow with them.
 
-    What ``protosieve select`` does, from Python. Stored files are read twice. The first pass learns how columns become
+    What ``protosieve select`` does, from Python. Files are read twice. The first pass learns how columns become
     numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that prototypes are
-    to match. They are then chosen from the sample. Where the sample holds all rows, one pass does. Methods that judge
-    rows one by one (``"stream"``, ``"basic"``, ``"streak"``, ``"sieve"``) read them once more.
+    to match. They are then chosen from the sample. If the sample holds all rows, one pass is enough, and the result is
+    that of the selector's ``fit`` on the encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``,
+    ``"streak"``, ``"sieve"``) read all rows once more.
 
-    Standard input, ``"-"``, is read once: its first block, or blocks, of 10,000 rows or a few more settle the encoding
-    and the kernel's width, and the target is what has been seen so far. Where all rows then say otherwise, the choice
-    is made again from a uniform sample of at most 8,192 of them, and ``provenance["unlike_head"]`` tells why.
+    Standard input, ``"-"``, is read once: its first 10,000 rows, to the end of their block, settle the encoding and the
+    kernel's width, and the target is what has been seen so far. If all rows then say otherwise, the choice is made
+    again from a uniform sample of them, and ``provenance["unlike_head"]`` tells why.
 
-    The result follows from the rows, the options and the seed. Where the work is done, here or by any number of
-    workers, changes nothing.
+    The result depends on the rows, the options and the seed. The place where the work is done, here or by any number
+    of workers, does not change a bit of it.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def select(
         Where to write a page about the result, one HTML file that needs nothing else: see docs/report.md.
     watch : bool or str, default False
         Serve that page while the run goes on, on this machine only and at an address that cannot be guessed, which is
-        told on standard error; ``"host:port"`` serves it there. The run leaves the page behind, beside ``output`` or
-        as ``prototypes.html`` where ``report`` does not say.
+        printed to standard error; ``"host:port"`` serves it there. While files are surveyed it shows a choice from the
+        sample so far. The page is kept as a file: ``report``, else beside ``output``, else ``prototypes.html``.
     quiet : bool, default True
         Show no progress bar.
     progress : callable, optional
@@ -135,14 +136,15 @@ def select(
     executor : concurrent.futures.Executor, optional
         Where partitions of the files are worked on: threads, processes, or
         ``client.get_executor(retries=2, pure=False)`` of a Dask cluster; by default in this process, on all of its
-        cores. See docs/scale.md.
+        cores. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
     partition_rows : int, default 250,000
-        Rows of a partition, about. Sums over partitions differ in their last bits where this does.
+        Rows of a partition, about. Another number changes the last bits of sums, so the choice may be another one,
+        about as good.
     window : int, optional
         Partitions that are at the executor at a time; by default two for each of its workers, and no fewer than 4.
     work : path, optional
-        A folder in which what is done is kept until the run is over. The same call after a run that was cut short, in
-        whatever way, goes on from there, with the same result.
+        A folder that keeps what is done until ``output`` is written. The same call after an interrupted run, with or
+        without an executor, goes on from there, with the same result. Not for standard input.
 
     Returns
     -------
@@ -152,7 +154,7 @@ def select(
 
     Notes
     -----
-    O(n points d) for the sums, with some 1,000 to 3,000 points, and O(sample (m d + m^2)) for the choice. Memory is the
+    O(n points d) for the sums, with at most 3,072 points, and O(sample (m d + m^2)) for the choice. Memory is the
     sample, a few pieces of a file and the selector's own, whatever the number of rows.
 
     Examples

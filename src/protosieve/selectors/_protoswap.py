@@ -271,8 +271,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         return sample.settled().held.take(slice(int(self.candidates)))
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
-        members = progress.members or self._exchange(self._stage(progress, objective), objective)
-        return self._better(members, progress.best, objective)
+        return self._better(progress.members or self._of_stage(progress, objective), progress.best, objective)
+
+    def _of_stage(self, progress: Swapping, objective: KernelMean) -> Members:
+        drawn = self._stage(progress, objective)
+        return self._exchange(drawn, drawn.mu if objective.mean.is_final else objective.means(drawn.rows), objective)
 
     def _better(self, members: Members, best: Best, objective: KernelMean) -> Selection:
         """Of the two that are kept beside each other."""
@@ -286,20 +289,20 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """The result of a stream of so many rows, whose candidates, best rows and mean are known already.
 
         What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
-        elsewhere. It stays unfitted.
+        elsewhere. Candidates are judged by the mean as it is now, whatever it was when they came. It stays unfitted.
         """
         self._check_parameters()
         with one_thread():
-            chosen = self._better(self._exchange(candidates, objective), best, objective)
+            members = self._exchange(candidates, objective.means(candidates.rows), objective)
+            chosen = self._better(members, best, objective)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
 
-    def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
+    def _exchange(self, drawn: SampledRows, mu: Float64, objective: KernelMean) -> Members:
         """The set that exchanges over the candidates lead to, each pass in an order of its own, from no members.
 
         Exchanges one by one can get stuck, and where there are few candidates that is cheap to mend: these are offered
         until nothing changes, and then to an empty set again, a few times.
         """
-        mu = drawn.mu if objective.mean.is_final else objective.means(drawn.rows)
         rng, left, best = np.random.default_rng(0), _FEW, None  # the order is that of hashes, shuffled
         for _ in range(_ATTEMPTS):
             tried = self._empty(objective, drawn.rows)

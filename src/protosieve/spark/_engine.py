@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from protosieve._prototypes import Prototypes
-from protosieve.errors import InputError, ParameterError, arg
+from protosieve.errors import InputError
 from protosieve.passes import Job, Options, Partition, Pass, Value, layout_of, seed_of
 from protosieve.run import conclude
 from protosieve.spark._frame import Frame
-from protosieve.spark._tasks import partition_of, title_of
+from protosieve.spark._tasks import not_the_same, partition_of, title_of
 
 __all__ = ["OnSpark"]
 
@@ -22,18 +22,13 @@ class OnSpark:
     """
 
     def __init__(self, options: Options, inputs: Frame, target: Frame | None) -> None:
-        if options.method != "swap":
-            raise ParameterError(
-                f"{arg('method', options.method)} judges rows one after the other, and Spark has them in many places; "
-                f"use {arg('method', 'swap')}, or write the rows to Parquet files and pass these to protosieve.select"
-            )
         self._inputs, self._target = inputs, target
         frames = [inputs] if target is None else [inputs, target]
         layout = layout_of([frame.source() for frame in frames], options)
         for frame in frames:
             if layout.unmet:  # the length of lists, which Spark's types leave open, is that of the first there is
                 layout.meet(frame.first_lists(layout.unmet))
-        parts = [[replace(partition_of(0, frame.source()), rows=frame.count())] for frame in frames]
+        parts = [[replace(partition_of(0, frame.source()), rows=_count(frame))] for frame in frames]
         self._job = Job(options, seed_of(options), layout, [], [], parts[0], [] if target is None else parts[1])
         self._features = layout.columns
         self._digests: dict[Frame, dict[int, bytes]] = {}
@@ -61,16 +56,24 @@ class OnSpark:
     def _gathered(self, work: Pass[V], frame: Frame) -> V:
         found = frame.over(work, self._features, self._digests.get(frame))
         if not found.digests:
-            raise InputError(f"{frame.title}s: there are none, so the DataFrame has no rows; give one that has some")
+            raise not_the_same(f"{frame.title}s", "there are none any more")
         self._digests[frame] = found.digests
         return work.merged(value for _, value in found.values())
 
-    def _count(self, frame: Frame) -> int:
-        return max(self._digests[frame]) + 1
+    def _numbers(self, frame: Frame) -> range:
+        return range(max(self._digests[frame]) + 1)
 
     def _partitions(self, frame: Frame) -> list[Partition]:
-        return [partition_of(number, frame.source()) for number in range(self._count(frame))]
+        return [partition_of(number, frame.source()) for number in self._numbers(frame)]
 
     def _files(self, frame: Frame) -> list[dict[str, object]]:
         """Partitions stand where files do in other runs."""
-        return [{"name": title_of(frame.title, number), "size": None} for number in range(self._count(frame))]
+        return [{"name": title_of(frame.title, number), "size": None} for number in self._numbers(frame)]
+
+
+def _count(frame: Frame) -> int:
+    """There are some, or nothing is to be done."""
+    rows = frame.count()
+    if not rows:
+        raise InputError(f"{frame.name}: the DataFrame has no rows; give one that has some")
+    return rows

@@ -23,7 +23,7 @@ class Frame:
 
     def __init__(self, df: "DataFrame", name: str, title: str) -> None:
         _check(df, name)
-        self.title = title
+        self.name, self.title = arg(name), title  # of the argument, and of its partitions
         self.schema = _schema_of(df, name)
         self._df = df.toDF(*(_place(i) for i in range(len(self.schema))))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protosieve import _defaults as default
 from protosieve._prototypes import Prototypes
-from protosieve.errors import ParameterError
+from protosieve.errors import ParameterError, arg
 from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
 from protosieve.passes import Options, kernel_of, several, shape_text
@@ -51,10 +51,10 @@ def select(
 
     Two passes over the DataFrame, where its partitions are: the first learns how columns become numbers and draws a
     sample, with all columns; in the second every row counts in the mean that prototypes are to match. The driver then
-    chooses from the sample. The answer follows from the partitions and the seed alone.
+    chooses from the sample. The answer depends on the partitions, the options and the seed alone.
 
-    The DataFrame is computed anew by every pass, and must give the same rows in the same partitions and order, else it
-    is an error. Rows of files do. After a join, a ``repartition`` or a random column cache it, or write it to Parquet.
+    Every pass computes the DataFrame again, which must give the same rows in the same partitions and order; other rows
+    are an error. Rows of files do. After a join, a ``repartition`` or a random column, cache it or write it to Parquet.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def select(
         Where to write the prototypes, and a page about them: files of the driver's.
     method, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, random_state, \
  bad_rows, image_shape, image, text, coordinates
-        As for `protosieve.select`; ``method`` is ``"swap"``, for others judge rows one after the other. A kernel of
-        your own must be a function that can be pickled.
+        As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
+        A kernel of your own must be a function that can be pickled.
 
     Returns
     -------
@@ -82,8 +82,9 @@ def select(
 
     Notes
     -----
-    Each pass costs what it costs to read the rows and, the second, O(rows points d) in all. A task holds a few batches
-    and its part of the sample; the driver holds some 4 samples after the first pass, whatever the number of rows.
+    Each pass costs what it takes to compute and read the rows and, the second, O(rows points d) in all. A task holds a
+    few batches and its part of the sample; the driver holds a few samples after the first pass and, after the second,
+    ``n_prototypes`` encoded rows of each partition.
     """
     lists = {
         "features": features, "exclude": exclude, "id": id, "categorical": categorical, "coordinates": coordinates,
@@ -109,6 +110,7 @@ def select(
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, False, output)
+    _check_method(method)
     _check_there()
     run = OnSpark(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
     result = run.result()
@@ -120,6 +122,14 @@ def select(
 
 
 _OTHER = "target partition"
+
+
+def _check_method(method: str) -> None:
+    if method != default.METHOD:
+        raise ParameterError(
+            f"{arg('method', method)} judges rows one after the other, and Spark has them in many places; use "
+            f"{arg('method', default.METHOD)}, or write the rows to Parquet files and pass these to protosieve.select"
+        )
 
 
 def _check_there() -> None:
