@@ -5,18 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import import_module
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from protosieve.distributed import Cluster, LocalWorkers, begin, drive
-from protosieve.distributed._flight import window_of
 
-from killed_processes import PLACES, Deadly, Mortal
+from killed_processes import MortalAttempts
 from oracles import select_in_turn
-from partition_jobs import job_of, options, people, same
+from partition_jobs import job_of, people, same, selected
 from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
+from protosieve.run import Cluster, LocalWorkers, _scheduler, window_of
 from terminals import COMMAND, environment
 
 pytest.importorskip("dask")
@@ -39,7 +37,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(folder):
-    return select_in_turn(job_of(folder), 3)
+    return select_in_turn(job_of(folder))
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +49,11 @@ def two():
 @pytest.mark.thorough
 def test_one_worker_gives_the_same_answer(folder, alone):
     with LocalWorkers(1) as executor:
-        assert same(drive(job_of(folder), executor, at_once=3), alone)
+        assert same(selected(folder, executor=executor), alone)
 
 
 def test_two_workers_give_the_same_answer(folder, alone, two):
-    assert same(drive(job_of(folder), two, at_once=3), alone)
+    assert same(selected(folder, executor=two), alone)
 
 
 def test_workers_have_one_thread_each_and_so_has_blas(two):
@@ -71,14 +69,13 @@ def client_of(executor):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", PLACES)
-def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_path, monkeypatch, name):
-    module = import_module(f"protosieve.distributed.{PLACES[name]}")
+@pytest.mark.parametrize("stage", ["survey", "sums"])
+def test_a_worker_killed_in_any_pass_changes_nothing(folder, alone, two, tmp_path, monkeypatch, stage):
     client_of(two).wait_for_workers(2)  # one may have been killed before
     before = set(client_of(two).run(os.getpid).values())
-    monkeypatch.setattr(module, name, Mortal(getattr(module, name), tmp_path, 2))
-    assert same(drive(job_of(folder), two, at_once=3), alone)
-    assert len(list(tmp_path.iterdir())) > {"merge_candidates": 5}.get(name, 12)  # what died was done again
+    monkeypatch.setattr(_scheduler, "Attempt", MortalAttempts(stage, tmp_path, life=2))
+    assert same(selected(folder, executor=two), alone)
+    assert len(list(tmp_path.iterdir())) > 12  # what died was done again
     killed = int((tmp_path / "2").read_text())
     assert killed in before
     assert killed not in client_of(two).run(os.getpid).values()
@@ -86,8 +83,7 @@ def test_a_worker_killed_in_any_phase_changes_nothing(folder, alone, two, tmp_pa
 
 @pytest.mark.thorough
 def test_a_partition_that_kills_every_worker_is_named(folder, tmp_path, monkeypatch):
-    module = import_module("protosieve.distributed._driver")
-    monkeypatch.setattr(module, "summarise", Deadly(module.summarise, 7))
+    monkeypatch.setattr(_scheduler, "Attempt", MortalAttempts("survey", tmp_path, number=7))
     with (
         LocalWorkers(2) as executor,
         pytest.raises(
@@ -95,7 +91,7 @@ def test_a_partition_that_kills_every_worker_is_named(folder, tmp_path, monkeypa
             match=r"^partition 7 of the pass to survey was started several times, .* or fewer partition_rows",
         ),
     ):
-        drive(job_of(folder), executor)
+        selected(folder, executor=executor)
 
 
 def test_an_error_of_a_worker_names_file_and_row(tmp_path, two):
@@ -103,18 +99,18 @@ def test_an_error_of_a_worker_names_file_and_row(tmp_path, two):
     table.loc[510, "depth"] = np.inf
     table.to_parquet(tmp_path / "rows.parquet", row_group_size=250)
     with pytest.raises(InputError, match=r"rows\.parquet, row 510: column 'depth' is infinite"):
-        drive(job_of(tmp_path), two)
+        selected(tmp_path, executor=two)
 
 
 def test_a_cluster_that_is_there_is_used_and_stays(folder, alone, two):
     client = client_of(two)
     with Cluster(client.scheduler.address) as executor:
-        assert same(drive(job_of(folder), executor, at_once=3), alone)
+        assert same(selected(folder, executor=executor), alone)
     assert two.submit(max, 1, 2).result() == 2
 
 
 def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
-    monkeypatch.setattr("protosieve.distributed._dask._ANSWER", 0.5)
+    monkeypatch.setattr("protosieve.run._dask._ANSWER", 0.5)
     with (
         pytest.raises(InputError, match=r"^nonsense: is no address of a Dask scheduler; give"),
         Cluster("nonsense") as one,
@@ -129,7 +125,7 @@ def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
 
 @pytest.mark.thorough
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
-    monkeypatch.setattr("protosieve.distributed._dask._WORKERS", 0.5)
+    monkeypatch.setattr("protosieve.run._dask._WORKERS", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", scheduler_kwargs={"dashboard": False}) as none,
         pytest.raises(InputError, match=r"the Dask scheduler there has had no workers for 0\.5 seconds; start some"),
@@ -152,7 +148,7 @@ def test_workers_that_do_not_start_are_told_of(monkeypatch):
 @pytest.mark.thorough
 def test_a_script_without_a_guard_is_told_of_it(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text("from protosieve.distributed import LocalWorkers\nLocalWorkers(1).submit(int).result()\n")
+    script.write_text("from protosieve.run import LocalWorkers\nLocalWorkers(1).submit(int).result()\n")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=environment())
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith('in a script, start them below `if __name__ == "__main__":`')
@@ -190,46 +186,51 @@ def command(*words):
 
 
 @pytest.mark.thorough
-def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, tmp_path):
+def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, alone, tmp_path):
     out, page, work = tmp_path / "out.parquet", tmp_path / "page.html", tmp_path / "work"
-    words = [folder, "-m", 20, "--id", "name", "--partition-rows", 250, "-o", out]
+    words = [folder, "-m", 20, "--id", "name", "--sample", 1000, "--partition-rows", 250, "-o", out]
     done = command(*words, "--workers", 2, "--work", work, "--report", page)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("3,000 rows in 1 file: 12 partitions, read 2 times\n")
-    assert len(done.stderr.splitlines()) == 3
+    assert done.stderr == ""
     assert "Written to" in done.stdout
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert not work.exists()
-    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=250)))
-    assert pq.read_table(out).equals(expected.table)
+    assert pq.read_table(out).equals(alone.table)
 
 
 STOPS = [(signal.SIGKILL, -9), (signal.SIGINT, 130)]
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("workers", [[], ["--workers", 2]], ids=["none", "two"])
 @pytest.mark.parametrize(("number", "code"), STOPS)
-def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goes_on(folder, tmp_path, number, code):
+def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goes_on(
+    folder, alone, tmp_path, number, code, workers
+):
+    """With workers again or with none."""
     out, work = tmp_path / "out.parquet", tmp_path / "work"
-    words = [folder, "-m", 20, "--id", "name", "--partition-rows", 250, "--workers", 2, "--work", work, "-o", out]
+    words = [folder, "-m", 20, "--id", "name", "--sample", 1000, "--partition-rows", 250, "--work", work, "-o", out]
     first = subprocess.Popen(
-        [*COMMAND, "select", *map(str, words)], stderr=subprocess.PIPE, text=True, env=environment(), process_group=0
+        [*COMMAND, "select", *map(str, [*words, "--workers", 2])],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        process_group=0,
     )
-    wait_until(lambda: len(list(work.glob("select-*.npz"))) >= 2)
-    workers = [one for one in psutil.Process(first.pid).children() if one.name().startswith("python")]
-    assert len(workers) >= 2
+    wait_until(lambda: len(list(work.glob("s*-*.npz"))) >= 2)
+    children = [one for one in psutil.Process(first.pid).children() if one.name().startswith("python")]
+    assert len(children) >= 2
     os.kill(first.pid, number) if number == signal.SIGKILL else os.killpg(first.pid, number)  # as a terminal does
     told = first.communicate(timeout=60)[1]
     assert first.returncode == code
-    wait_until(lambda: not any(one.is_running() for one in workers))
+    wait_until(lambda: not any(one.is_running() for one in children))
     assert number == signal.SIGKILL or "what was done is kept in" in told
     assert not out.exists()
     there = len(list(work.glob("s*-*.npz")))
-    done = command(*words)
+    done = command(*words, *workers)
     assert done.returncode == 0, done.stderr
-    assert f"{there} of 24 results of partitions are in {work} already\n" in done.stderr
-    expected = select_in_turn(begin(options(folder, exact_weights=False, sample=16384, partition_rows=250)))
-    assert pq.read_table(out).equals(expected.table)
+    assert f"{there} results of partitions are in {work} already\n" in done.stderr
+    assert pq.read_table(out).equals(alone.table)
     assert not work.exists()
 
 
@@ -252,8 +253,8 @@ def test_ctrl_c_while_workers_start_is_one_line(folder, tmp_path):
     os.killpg(run.pid, signal.SIGINT)
     told = run.communicate(timeout=60)[1].splitlines()
     assert run.returncode == 130
-    assert told[-1] == "protosieve: stopped after 0 of 12 partitions of pass 1 of 2; nothing was written"
-    assert len(told) == 3 + 1  # what was foreseen comes first
+    (line,) = told
+    assert line.startswith("protosieve: stopped after 0 of 12 partitions of pass 1 of 2; nothing was written.")
     assert not list(tmp_path.iterdir())
 
 
@@ -274,5 +275,6 @@ def test_the_command_line_says_one_place_to_work_at(folder):
 
 
 def test_select_takes_workers(folder, two):
-    found = select(folder, 20, id="name", partition_rows=250, executor=two)
-    assert same(found, select(folder, 20, id="name", partition_rows=250))
+    """Also where the sample holds all rows, and rows are fetched for a target."""
+    for asked in ({"sample": None}, {"target": folder, "sample": 300}):
+        assert same(selected(folder, **asked, executor=two), selected(folder, **asked))
