@@ -30,13 +30,13 @@ SURFACE = {
     "protosieve.means": [
         "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState",
         "PointSums", "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "calibrated", "judging_for",
-        "points_for", "sample_for", "stage_of", "stage_size",
+        "points_for", "points_of", "sample_for", "stage_of", "stage_size",
     ],
     "protosieve.objectives": [
         "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "LeastSquares", "Logistic", "Need",
         "Objective", "Poisson", "SetFunction", "SmoothObjective", "Weighed", "same",
     ],
-    "protosieve.sampling": ["Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
+    "protosieve.sampling": ["EVERY", "Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "Newton", "NonNegativeQP", "Point", "Projection", "Projections",
         "definite_cholesky", "free_weights", "grown",

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 import oracles
 from protosieve import InputError, ParameterError, ProtoStream, ProtoSwap, Streak
-from protosieve.kernels import Gaussian
-from protosieve.means import CalibratedMean, ExactMean, FixedMean, ReservoirMean
+from protosieve.kernels import Gaussian, Laplacian, Linear
+from protosieve.means import CalibratedMean, ExactMean, FixedMean, PointSums, ReservoirMean, calibrated, stage_of
 from protosieve.means._calibrated import points_for, sample_for, sums_over
 from protosieve.sampling import UniformSample
 
@@ -273,3 +276,80 @@ def test_a_function_that_is_no_kernel_is_called_so():
     apart = lambda A, B: np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=-1))  # noqa: E731
     with pytest.raises(InputError, match=r"is no kernel: .* A distance d becomes a kernel as exp"):
         ProtoSwap(5, kernel=apart, random_state=0).partial_fit(rows[:600])
+
+
+KERNELS = {
+    Gaussian(1.5): lambda A, B: oracles.gaussian(A, B, 1.5),
+    Laplacian(4.0): lambda A, B: np.exp(-cdist(A, B, "cityblock") / 4),
+    Linear(): lambda A, B: A @ B.T,
+}
+LOOSE = {np.float32: 1e-4, np.float64: 1e-11}  # some hundred terms, each off by some roundings of numbers up to ten
+
+
+def drawn(seed, dtype=np.float64):
+    """Rows of a few columns, some of them copies; and a generator for the rest."""
+    rng = np.random.default_rng(seed)
+    X = 2 * rng.normal(size=(rng.integers(12, 300), rng.integers(1, 6)))
+    X[rng.integers(len(X), size=len(X) // 20)] = X[0]
+    return X.astype(dtype), rng
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(KERNELS)), st.sampled_from(list(LOOSE)))
+def test_rows_are_added_up_at_the_points_block_by_block(seed, kernel, dtype):
+    (X, rng), plain = drawn(seed, dtype), KERNELS[kernel]
+    sample, n_points = X[: rng.integers(1, len(X) + 1)], int(rng.integers(1, 50))
+    state, sums, exact = PointSums.by(kernel, sample, n_points), 0.0, X.astype(float)
+    points = exact[: min(n_points, len(sample))]
+    np.testing.assert_array_equal(state.points, points)
+    for part in np.split(np.arange(len(X)), np.sort(rng.integers(len(X), size=3))):
+        mu, found = state.meet(kernel.prepare(X[part]))
+        near = plain(exact[part], points)
+        assert (np.abs(mu - near @ state.weights) <= LOOSE[dtype] * (np.abs(near) @ np.abs(state.weights))).all()
+        sums = sums + found
+    near = plain(points, exact)
+    assert (np.abs(sums - near.sum(axis=1)) <= LOOSE[dtype] * np.abs(near).sum(axis=1)).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(KERNELS)))
+def test_until_all_rows_are_added_up_the_points_agree_with_the_sample(seed, kernel):
+    """At the points themselves: ``(K + r) v = c``, so ``K v`` is off by ``r v``, with r about 1e-12 of the diagonal."""
+    (X, rng), plain = drawn(seed), KERNELS[kernel]
+    state = PointSums.by(kernel, X, int(rng.integers(1, 50)))
+    found, exact = state.at(kernel.prepare(state.points)), plain(state.points, X).mean(axis=1)
+    size = np.abs(state.weights).sum() * np.abs(plain(state.points, state.points)).max()
+    assert np.abs(found - exact).max() <= 1e-11 * max(size, 1)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([k for k in KERNELS if k != Linear()]), st.booleans())
+def test_sums_of_all_rows_and_a_sample_make_the_calibrated_mean(seed, kernel, is_whole):
+    """Of the formulas, every pair compared; and where the sample is whole, the mean itself.
+
+    The ridge r of the points' matrix moves weights v by ``r K^-1 v``: by 1e-12 / 1e-3 of them, where no direction of
+    the points is shorter than that.
+    """
+    (X, rng), plain = drawn(seed), KERNELS[kernel]
+    size = len(X) + int(rng.integers(9)) if is_whole else int(rng.integers(10, len(X)))
+    sample = UniformSample.empty(size, X, seed)
+    sample.observe(X, np.arange(len(X)))
+    stage = stage_of(sample).rows
+    points = stage[: rng.integers(1, min(len(stage), 40))]
+    assume(np.linalg.eigvalsh(plain(points, points))[0] > 1e-3)
+    mean = calibrated(kernel, sample, plain(points, X).sum(axis=1), int(rng.integers(1, 200)))
+    at_points, prepared = plain(points, X).mean(axis=1), kernel.prepare(X)
+    scale = 1e-8 * max(np.abs(mean.quick.weights).sum(), 1)
+    np.testing.assert_allclose(mean.at(kernel.prepare(points)), at_points, rtol=0, atol=scale)
+    if is_whole:
+        np.testing.assert_allclose(mean.exactly_at(prepared), plain(X, X).mean(axis=1), rtol=1e-11)
+        np.testing.assert_allclose(mean.at_candidates(mean.sample), plain(mean.sample, X).mean(axis=1), rtol=1e-11)
+        assert mean.sampled() is None
+        return
+    np.testing.assert_allclose(mean.exactly_at(kernel.prepare(points)), at_points, rtol=0, atol=scale)
+    twin = oracles.Calibrated(plain, points, X, stage[len(points) :])
+    np.testing.assert_allclose(mean.at(prepared), twin.quick(X), rtol=0, atol=scale)
+    np.testing.assert_allclose(mean.exactly_at(prepared), twin.full(X), rtol=0, atol=scale)
+    some = (
+        stage[len(points) :] if len(stage) - len(points) <= 2 * mean.judging else stage[len(points) :][: mean.judging]
+    )
+    judged = oracles.Calibrated(plain, points, X, some).full(stage)
+    np.testing.assert_allclose(mean.at_candidates(mean.sample), judged, rtol=0, atol=scale)
+    assert len(mean.sample) + len(mean.held_out) == size

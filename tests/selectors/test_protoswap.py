@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import oracles
 from problems import problems
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
-from protosieve.means import Calibrated, ReservoirMean
-from protosieve.sampling import hashes
+from protosieve.means import Calibrated, CalibratedMean, ExactMean, ReservoirMean, stage_of
+from protosieve.sampling import UniformSample, hashes
+from protosieve.selectors import Best
 from volumes import repeated, volume
 
 
@@ -148,6 +150,37 @@ def test_a_sample_that_holds_all_rows_is_exact_and_cut_as_one_likes():
         parts.partial_fit(chunk, target=X if parts.__sklearn_is_fitted__() is False else None)
     np.testing.assert_array_equal(whole.prototype_indices_, parts.prototype_indices_)
     np.testing.assert_array_equal(whole.weights_, parts.weights_)
+
+
+def gathered(problem, selector, objective, seed):
+    """What a run over partitions has of all rows: a sample that holds them, not judged yet, and ProtoBasic's best."""
+    X, numbers = problem.X, np.arange(len(problem.X))
+    sample, best = UniformSample.empty(len(X), X, seed), Best.none(X)
+    sample.observe(X, numbers)
+    best.take(objective.means(X), numbers, X, selector.n_prototypes)
+    return stage_of(sample), best
+
+
+@settings(max_examples=volume(40, 200), deadline=None)
+@given(problem=problems, seed=st.integers(0, 2**32 - 1), exact=st.booleans())
+def test_chosen_from_a_whole_sample_it_is_what_fit_finds(problem, seed, exact):
+    """The same candidates in the same order, so the same exchanges: values differ by rounding, rows where they tie."""
+    mean = ExactMean() if exact else CalibratedMean(max(len(problem.target), 10), random_state=seed)
+    block_size = min(problem.block_size, len(problem.X))
+    options = {"kernel": Gaussian(problem.width), "block_size": block_size, "random_state": seed}
+    selector = ProtoSwap(problem.m, mean=mean, **options)
+    fitted = clone(selector).fit(problem.X, target=problem.target)
+    objective = selector.objective_for(problem.target)
+    candidates, best = gathered(problem, selector, objective, fitted._stream.progress.sample.seed)
+    found = selector.choose_from(candidates, best, objective, len(problem.X))
+    assert not hasattr(selector, "n_features_in_")  # it stays unfitted
+    basic = worth(problem, best.indices)
+    assert found.objective >= basic * (1 - 1e-8)
+    assert found.objective == pytest.approx(worth(problem, found.indices), rel=1e-8)
+    np.testing.assert_array_equal(found.rows, problem.X[found.indices])
+    assert found.objective == pytest.approx(fitted.objective_, rel=1e-9)
+    assert found.residual == pytest.approx(fitted.result_.residual, rel=1e-6, abs=1e-9)
+    assert found.n_seen == len(problem.X)
 
 
 def test_a_large_margin_makes_a_steadier_worse_set(X):

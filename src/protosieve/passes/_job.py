@@ -53,6 +53,8 @@ class Job:
     @property
     def passes(self) -> int:
         """Over the files, at most: a sample that holds all rows leaves nothing to sum up."""
+        if self.options.from_stdin:
+            return 3 if self.targets else 1
         judges = self.options.method != "swap"
         return (4 if self.targets else 2) + judges
 

@@ -73,7 +73,8 @@ class Options:
         self._choice("scale", SCALES)
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
-        whole_number(10).or_one_of(None).check("select", "sample", self.sample)
+        if self.sample is not None:
+            whole_number(10).check("select", "sample", self.sample)
         whole_number(1).check("select", "partition_rows", self.partition_rows)
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
