@@ -86,7 +86,7 @@ class Truth:
         with one_thread():
             mean = FixedMean.over(self.kernel, X)
             drawn = SampledRows(rows, candidates, mean.at_many(rows))
-            members = ProtoSwap(m)._exchange(drawn, drawn.mu, KernelMean(self.kernel, mean))
+            members = ProtoSwap(m)._exchange(drawn, KernelMean(self.kernel, mean))
         return self.residual(members.rows[members.exchange.slots])
 
 

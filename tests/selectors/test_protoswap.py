@@ -91,6 +91,17 @@ def test_the_order_of_the_rows_hurts_only_who_judges_them_as_they_come(X):
     assert residual(X[order], "auto") == pytest.approx(residual(X, "auto"), rel=0.05)
 
 
+def test_rows_like_a_target_that_a_sample_has_next_to_none_of_are_found():
+    rng = np.random.default_rng(0)
+    X, target = 2 * rng.normal(size=(60_000, 6)).astype("f4"), (0.4 * rng.normal(size=(1000, 6)) + 1.5).astype("f4")
+    found = {
+        candidates: ProtoSwap(20, candidates=candidates, random_state=0).fit(X, target=target).result_
+        for candidates in ("auto", "all", 8192)
+    }
+    assert found["auto"].residual < 1.05 * found["all"].residual
+    assert found["auto"].residual < 0.8 * found[8192].residual  # a sample of so many rows, and no others
+
+
 def test_the_stream_goes_on_as_if_nobody_had_looked(X):
     options = {"kernel": Gaussian(2.0), "block_size": 32, "random_state": 0}
     watched, blind = (ProtoSwap(8, candidates=50, **options) for _ in range(2))

@@ -29,7 +29,7 @@ from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary
 from protosieve.preprocess import Encoding
 from protosieve.sampling import SampledRows, UniformSample
-from protosieve.selectors import Best, ProtoSwap, StreamSelector
+from protosieve.selectors import Best, ProtoSwap, StreamSelector, nearest_for
 
 __all__ = ["Plan", "check_image_shape", "check_some", "number_of_prototypes", "settle"]
 
@@ -131,7 +131,7 @@ class Plan:
             stage=stage,
             encoding=self.encoding,
             objective=objective,
-            most=self.n_prototypes if of_input else 0,
+            most=nearest_for(self.n_prototypes) if of_input else 0,
             n_points=self.n_points if of_target else 0,
             dtype=self.dtype,
             counts=self.counts if of_input else self.target_counts,
@@ -150,13 +150,13 @@ class Plan:
             return KernelMean(self.kernel, calibrated(self.kernel, sample, sums, judging_for(self.n_prototypes)))
 
     def best(self, objective: KernelMean, sums: Sums | None) -> Best:
-        """ProtoBasic's rows, under their numbers in the whole."""
+        """The rows most like the target, under their numbers in the whole."""
         if sums is not None:
             return Best(self.numbering.numbers(sums.best.indices), sums.best.rows, sums.best.pull)
         rows, held = self.working(self.candidates.rows), self.candidates
         found, order = Best.none(rows), np.argsort(held.numbers)
         with one_thread():
-            found.take(objective.means(rows)[order], held.numbers[order], rows[order], self.n_prototypes)
+            found.take(objective.means(rows)[order], held.numbers[order], rows[order], nearest_for(self.n_prototypes))
         return found
 
     def chosen(self, objective: KernelMean, best: Best) -> Prototypes:

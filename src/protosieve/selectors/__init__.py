@@ -7,7 +7,7 @@ from protosieve.selectors._mmdcritic import MMDCritic
 from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
-from protosieve.selectors._protoswap import ProtoSwap
+from protosieve.selectors._protoswap import ProtoSwap, nearest_for
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._selector import Selector, default_mean, generator
@@ -42,6 +42,7 @@ __all__ = [
     "default_mean",
     "generator",
     "load",
+    "nearest_for",
     "restored",
     "target_rows",
     "whole_number",

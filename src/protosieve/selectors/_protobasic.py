@@ -41,6 +41,12 @@ class Best:
         self.indices = np.concatenate([self.indices, numbers[better]])[keep]
         self.rows = np.concatenate([self.rows, rows[better]])[keep]
 
+    def first(self, m: int) -> "Best":
+        """The m best of them."""
+        found = Best.none(self.rows)
+        found.take(self.pull, self.indices, self.rows, m)
+        return found
+
     def renew(self, objective: Objective) -> None:
         """The mean has changed."""
         self.pull = objective.at_zero(self.rows)

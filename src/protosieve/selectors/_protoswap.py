@@ -25,7 +25,7 @@ from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._stream import Counts, Recorder, Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
 
-__all__ = ["ProtoSwap"]
+__all__ = ["ProtoSwap", "nearest_for"]
 
 _PASSES = 2  # over the candidates: a third adds a hundredth
 _SHARE = 4  # one in so many candidates is offered at first, and of all in every pass the nearest to an exchange
@@ -33,13 +33,21 @@ _LEAST = 4096  # and no fewer: to rank them costs as much as to offer them
 _FEW = 16_384  # candidates looked at, at least: small samples until nothing changes, and more than once
 _RANKED = 262_144  # similarities to members at once
 _ATTEMPTS = 4  # times a small sample is offered to an empty set
+_NEAREST = 8  # rows most like the target that are candidates too, for each prototype: twice as many add nothing
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
+
+
+def nearest_for(n_prototypes: int) -> int:
+    """How many rows of a stream, those most like its target, are kept beside its sample."""
+    return _NEAREST * int(n_prototypes)
 
 
 @storable
 @dataclass
 class Swapping:
-    """ProtoBasic's rows, and what the set is made of: a sample, where the mean keeps none, or its members so far."""
+    """The rows most like the target, the first of them ProtoBasic's; and what the set is made of: a sample, where the
+    mean keeps none, or its members so far.
+    """
 
     best: Best
     sample: UniformSample | None
@@ -47,7 +55,7 @@ class Swapping:
     mu: list[Float64] = field(default_factory=list, init=False)  # of every row so far, if there will be more passes
 
     def _check(self, m: int) -> None:
-        self.best._check(m)
+        self.best._check(nearest_for(m))
         if self.members is not None:
             self.members._check()
 
@@ -59,14 +67,15 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. It is as good as batch
     greedy selection or better, and it needs no thresholds.
 
-    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, when a result is asked for. A
-    quarter of them, in random order, make a first set of an empty one. Then all are ranked by how near they are to an
-    exchange, and the nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is
-    judged too early: for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median
-    width is learnt from its first block; give a number where that is unlike the rest.) Which rows are candidates
-    follows from their numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one
-    pass and by the mean as it is then known: a few per cent better on long shuffled streams, slower the more prototypes
-    there are, and worse where the head of the stream is unlike the rest.
+    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, when a result is asked for.
+    Of rows that are to match a fixed target, the 8 m that are most like it are candidates too. A quarter of them, in
+    random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
+    nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
+    for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt
+    from its first block; give a number where that is unlike the rest.) Which rows are in the sample follows from their
+    numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by the mean
+    as it is then known: a few per cent better on long shuffled streams, slower the more prototypes there are, and worse
+    where the head of the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
@@ -219,7 +228,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        progress.best.take(block.pull, indices, block.rows, self.n_prototypes)
+        progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
         if progress.members is not None:
@@ -275,13 +284,26 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _of_stage(self, progress: Swapping, objective: KernelMean) -> Members:
         drawn = self._stage(progress, objective)
-        return self._exchange(drawn, drawn.mu if objective.mean.is_final else objective.means(drawn.rows), objective)
+        mu = drawn.mu if objective.mean.is_final else objective.means(drawn.rows)
+        return self._exchange(self._offered(drawn, mu, progress.best, objective), objective)
+
+    def _offered(self, drawn: SampledRows, mu: Float64, best: Best, objective: KernelMean) -> SampledRows:
+        """Candidates with their means, the rows most like a fixed target among them: where few rows of a stream are
+        like it, a uniform sample has next to none of these. (Of a target that moves, the order of rows would decide.)
+        """
+        if not objective.mean.is_fixed or not isinstance(self.candidates, str):
+            return SampledRows(drawn.rows, drawn.numbers, mu)
+        other = ~np.isin(best.indices, drawn.numbers)
+        rows = best.rows[other].astype(drawn.rows.dtype, copy=False)
+        more = objective.means(rows) if len(rows) else np.zeros(0)
+        parts = (drawn.rows, rows), (drawn.numbers, best.indices[other]), (mu, more)
+        return SampledRows(*map(np.concatenate, parts))
 
     def _better(self, members: Members, best: Best, objective: KernelMean) -> Selection:
         """Of the two that are kept beside each other."""
         slots = members.exchange.slots
         found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
-        basic = best.selection()
+        basic = best.first(self.n_prototypes).selection()
         at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # no worse than members were judged by
         return basic if self._is_better(basic, at, objective, members.exchange.value) else found
 
@@ -293,11 +315,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """
         self._check_parameters()
         with one_thread():
-            members = self._exchange(candidates, objective.means(candidates.rows), objective)
-            chosen = self._better(members, best, objective)
+            offered = self._offered(candidates, objective.means(candidates.rows), best, objective)
+            chosen = self._better(self._exchange(offered, objective), best, objective)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
 
-    def _exchange(self, drawn: SampledRows, mu: Float64, objective: KernelMean) -> Members:
+    def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
         """The set that exchanges over the candidates lead to, each pass in an order of its own, from no members.
 
         Exchanges one by one can get stuck, and where there are few candidates that is cheap to mend: these are offered
@@ -306,10 +328,10 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         rng, left, best = np.random.default_rng(0), _FEW, None  # the order is that of hashes, shuffled
         for _ in range(_ATTEMPTS):
             tried = self._empty(objective, drawn.rows)
-            left -= self._look(tried, objective, drawn.numbers, drawn.rows, mu, rng, left)
+            left -= self._look(tried, objective, drawn.numbers, drawn.rows, drawn.mu, rng, left)
             if best is None or tried.exchange.value > best.exchange.value:
                 best = tried
-            if left < len(mu):
+            if left < len(drawn):
                 break
         assert best is not None
         return best
