@@ -121,7 +121,7 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(folder, whole):
     terminal.process.sendintr()
     assert terminal.finish() == 130
     message = terminal.screen.replace("\n", "")
-    assert re.search(r"protosieve: stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in one\.run: the same", message)
+    assert re.search(r"stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in one\.run:", message)
     assert "sum 2/2" not in terminal.screen
     assert terminal.cursor_is_there
     assert not (folder / "one.parquet").exists()
@@ -155,7 +155,7 @@ def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang
     os.kill(terminal.process.pid, signal.SIGHUP)
     assert terminal.finish() == 129
     message = terminal.screen.replace("\n", "")
-    assert re.search(r"protosieve: stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in hung\.run: the same", message)
+    assert re.search(r"stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in hung\.run:", message)
     assert same_when_resumed(folder, "hung.run", "hung.parquet")
 
 
