@@ -52,7 +52,7 @@ FEW = ["select", "few.csv", "-m", "12", "--id", "name"]
 
 
 def bars(terminal):
-    return [line for line in terminal.seen if re.match(r"(survey|select) \d/\d", line)]
+    return [line for line in terminal.seen if re.match(r"(survey|sum|select) \d/\d", line)]
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +66,10 @@ def whole(folder):
 def test_the_bar_shows_both_passes_and_is_gone_at_the_end(whole):
     lines = "\n".join(bars(whole))
     assert re.search(r"survey 1/2 .* [\d,]+ rows", lines)
-    assert re.search(r"select 2/2 .* [\d,]+ rows", lines)
+    assert re.search(r"sum 2/2 .* [\d,]+ rows", lines)
     assert re.search(r"\d:\d\d left", lines)
     assert "rows/s" in lines
-    assert "survey" not in whole.screen
-    assert "select" not in whole.screen
+    assert not re.search(r"(survey|sum) \d/\d", whole.screen)
     assert whole.cursor_is_there
     assert whole.screen.startswith("60 of 400,000 rows of many.parquet")
     assert "Written to whole.parquet." in whole.screen
@@ -107,23 +106,23 @@ def test_an_error_half_way_takes_the_bar_with_it(folder):
     assert terminal.cursor_is_there
 
 
-def same_when_resumed(folder, checkpoint, output):
+def same_when_resumed(folder, work, output):
     """The run goes on in a process without a terminal."""
-    rest = run(*MANY, "-o", output, "--checkpoint", checkpoint, "--resume", "-q", cwd=folder)
+    rest = run(*MANY, "-o", output, "--work", work, "-q", cwd=folder)
     assert (rest.returncode, rest.stdout, rest.stderr) == (0, "", "")
-    assert not (folder / checkpoint).exists()
+    assert not (folder / work).exists()
     return (folder / output).read_bytes() == (folder / "whole.parquet").read_bytes()
 
 
 @pytest.mark.thorough
 def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(folder, whole):
-    terminal = protosieve(*MANY, "-o", "one.parquet", "--checkpoint", "one.run", cwd=folder)
-    terminal.wait_for("select 2/2")
+    terminal = protosieve(*MANY, "-o", "one.parquet", "--work", "one.run", cwd=folder)
+    terminal.wait_for("sum 2/2")
     terminal.process.sendintr()
     assert terminal.finish() == 130
     message = terminal.screen.replace("\n", "")
-    assert re.search(r"protosieve: stopped at row [\d,]+ of pass 2 of 2; stored in one\.run: the same", message)
-    assert "select 2/2" not in terminal.screen
+    assert re.search(r"stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in one\.run:", message)
+    assert "sum 2/2" not in terminal.screen
     assert terminal.cursor_is_there
     assert not (folder / "one.parquet").exists()
     assert same_when_resumed(folder, "one.run", "one.parquet")
@@ -131,8 +130,8 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(folder, whole):
 
 @pytest.mark.thorough
 def test_who_presses_ctrl_c_twice_does_not_wait(folder, whole):
-    terminal = protosieve(*MANY, "-o", "two.parquet", "--checkpoint", "two.run", cwd=folder)
-    terminal.wait_for("select 2/2")
+    terminal = protosieve(*MANY, "-o", "two.parquet", "--work", "two.run", cwd=folder)
+    terminal.wait_for("sum 2/2")
     for _ in range(2):
         terminal.process.sendintr()
         time.sleep(0.02)
@@ -151,12 +150,12 @@ def hang_ups():
 
 @pytest.mark.thorough
 def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang_ups):
-    terminal = protosieve(*MANY, "-o", "hung.parquet", "--checkpoint", "hung.run", cwd=folder)
-    terminal.wait_for("select 2/2")
+    terminal = protosieve(*MANY, "-o", "hung.parquet", "--work", "hung.run", cwd=folder)
+    terminal.wait_for("sum 2/2")
     os.kill(terminal.process.pid, signal.SIGHUP)
     assert terminal.finish() == 129
     message = terminal.screen.replace("\n", "")
-    assert re.search(r"protosieve: stopped at row [\d,]+ of pass 2 of 2; stored in hung\.run: the same", message)
+    assert re.search(r"stopped after [01] of 2 partitions of pass 2 of 2; what was done is kept in hung\.run:", message)
     assert same_when_resumed(folder, "hung.run", "hung.parquet")
 
 
@@ -164,7 +163,7 @@ def test_a_run_that_is_hung_up_goes_on_as_if_it_had_not_been(folder, whole, hang
 def test_a_run_whose_terminal_is_closed_is_stored(folder, whole, hang_ups):
     """Nobody is left to tell, nor to draw a bar for; the system hangs up on it."""
     ours, theirs = pty.openpty()
-    words = [*COMMAND, *MANY, "-o", "gone.parquet", "--checkpoint", "gone.run"]
+    words = [*COMMAND, *MANY, "-o", "gone.parquet", "--work", "gone.run"]
     process = subprocess.Popen(
         words,
         stdin=theirs,
@@ -177,15 +176,15 @@ def test_a_run_whose_terminal_is_closed_is_stored(folder, whole, hang_ups):
     )
     os.close(theirs)
     seen = b""
-    while not re.search(rb"select 2/2[^\r\n]* [1-9][\d,]* rows", seen):
+    while not re.search(rb"sum 2/2[^\r\n]* [1-9][\d,]* rows", seen):
         seen += os.read(ours, 4096)
     os.close(ours)
     try:
         assert process.wait(60) == 129
     finally:
         process.kill()
-    stored = run(*MANY, "-o", "gone.parquet", "--checkpoint", "gone.run", cwd=folder)
-    assert re.search(r"there is a run at row [1-9][\d,]* of pass 2 in it", stored.stderr)
+    stored = run(*MANY, "-o", "gone.parquet", "--work", "gone.run", "--dry-run", cwd=folder)
+    assert re.search(r"[34] results of partitions are in gone\.run already", stored.stdout)  # two of them surveys
     assert same_when_resumed(folder, "gone.run", "gone.parquet")
 
 
@@ -194,7 +193,7 @@ def test_a_terminated_run_says_where_it_was(folder):
     terminal.wait_for("survey 1/2")
     os.kill(terminal.process.pid, signal.SIGTERM)
     assert terminal.finish() == 143
-    assert "nothing was written. With --checkpoint FILE a run can" in terminal.screen.replace("\n", "")
+    assert "nothing was written. With --work DIR a run can" in terminal.screen.replace("\n", "")
     assert terminal.cursor_is_there
 
 

@@ -101,19 +101,13 @@ def test_a_report_is_refused_before_the_work(special, rows):
         select(rows, 5).report(path)
 
 
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_checkpoint_is_refused_before_the_work(special, rows, resume):
-    path, kind = special("run.state")
-    refused_before_the_work(rows, kind, path, checkpoint=path, resume=resume)
-
-
 def test_a_folder_for_partitions_is_refused_before_the_work(special, rows):
     path, _ = special("work")
     with pytest.raises(OutputError, match="work: cannot be made a folder for results: File exists; give another"):
         select(rows, 5, work=path, progress=pytest.fail)
 
 
-@pytest.mark.parametrize("name", ["run.npz", "run.lock", "survey-000000.npz", "select-000000.npz"])
+@pytest.mark.parametrize("name", ["run.npz", "run.lock", "survey-000000.npz", "sums-000000.npz"])
 def test_what_stands_in_a_folder_for_partitions_is_refused_before_the_work(special, rows, name):
     Path("work").mkdir()
     path, kind = special(f"work/{name}")
@@ -146,14 +140,16 @@ def test_links_stay_links_and_what_they_lead_to_is_replaced(tmp_path, rows):
     assert load(tmp_path / "real" / "state.npz").result_.indices.shape == (3,)
 
 
-def test_a_checkpoint_behind_a_link_is_used_and_removed_and_the_link_stays(tmp_path, rows):
-    link, real = tmp_path / "run.state", tmp_path / "elsewhere.state"
+def test_a_folder_for_work_behind_a_link_is_used_and_the_link_stays(tmp_path, rows):
+    link, real = tmp_path / "work", tmp_path / "elsewhere"
+    real.mkdir()
     link.symlink_to(real)
     seen = []
-    for _ in range(2):  # a link that leads nowhere begins a run, before the first and after it
-        select(rows, 5, checkpoint=link, progress=lambda _: seen.append(real.is_file()))
+    for number in range(2):  # the folder was there before the run, and stays too
+        output = tmp_path / f"{number}.csv"
+        select(rows, 5, work=link, output=output, progress=lambda _: seen.append((real / "run.npz").is_file()))
         assert link.is_symlink()
-        assert not real.exists()
+        assert list(real.iterdir()) == []
     assert all(seen)
 
 
