@@ -99,7 +99,7 @@ def test_rows_like_a_target_that_a_sample_has_next_to_none_of_are_found():
         for candidates in ("auto", "all", 8192)
     }
     assert found["auto"].residual < 1.05 * found["all"].residual
-    assert found["auto"].residual < 0.8 * found[8192].residual  # a sample of so many rows, and no others
+    assert found["auto"].residual < found[8192].residual  # a sample of so many rows, and no others
 
 
 def test_the_stream_goes_on_as_if_nobody_had_looked(X):
