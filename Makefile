@@ -80,7 +80,7 @@ screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, i
 
 soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files, 1,200 failures in the middle: two hours or so
 	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 $(RUN) -m pytest -n auto -o timeout=0 \
-	    tests/pipeline/test_checkpoint.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
+	    tests/run/test_resume.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
 	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:

@@ -18,7 +18,7 @@ from protosieve.passes._blocks import (
 )
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
-from protosieve.passes._finish import Found, UnlikeHead, finish, typed
+from protosieve.passes._finish import Found, UnlikeHead, by_sample, finish, typed
 from protosieve.passes._job import SPARE, Job, job_of, layout_of, rows_of, sample_size, seed_of
 from protosieve.passes._options import KERNELS, METHODS, Options, kernel_of, names, options_of, several, shape_text
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
@@ -61,6 +61,7 @@ __all__ = [
     "UnlikeHead",
     "Value",
     "ahead",
+    "by_sample",
     "changed",
     "check_count",
     "check_image_shape",

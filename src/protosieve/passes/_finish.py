@@ -10,19 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes
+from protosieve._prototypes import OURS, Certificate, DataSample, Prototypes, Trace
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, as_plain
-from protosieve.means import Judge
+from protosieve.means import FixedMean, Judge
 from protosieve.objectives import KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._row_sample import Records
 from protosieve.preprocess import Encoding, Layout
 from protosieve.report import folders_of
+from protosieve.selectors import StreamSelector
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["Found", "UnlikeHead", "finish", "typed"]
+__all__ = ["Found", "UnlikeHead", "by_sample", "finish", "typed"]
 
 _BLOCK = 512
 _LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
@@ -83,6 +84,31 @@ def finish(found: Found) -> Prototypes:
         random = _random_residual(found)
         renamed = _renamed(records.table.column_names)
         return replace(result, provenance=_provenance(found, result, renamed, random))
+
+
+def by_sample(fitted: StreamSelector[Any, Any], rows: Array, population: int) -> tuple[Prototypes, KernelMean]:
+    """The result of a fit to these rows, judged for the ``population`` they are a uniform sample of; and the judge.
+
+    The trace is one point: on its way the selector saw the sample only. O(sample^2 d), unless it holds all rows.
+    """
+    chosen, judge = fitted.result_, fitted.known_mean()
+    if population <= len(rows):
+        return chosen, judge
+    rows = rows.astype(chosen.rows.dtype, copy=False)
+    judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
+    sampled = judge.sampled()
+    assert sampled is not None
+    with one_thread():
+        certificate = Certificate.by(Judge(sampled), chosen.rows, chosen.weights)
+    result = replace(
+        chosen,
+        objective=certificate.value,
+        residual=certificate.residual,
+        mmd=certificate.mmd,
+        certificate=certificate,
+        trace=Trace(np.array([population]), np.array([certificate.value])),
+    )
+    return result, judge
 
 
 def _shares(kernel: Kernel, result: Prototypes, rows: Array) -> Float64:

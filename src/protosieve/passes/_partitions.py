@@ -135,7 +135,8 @@ def _groups(sources: Sequence[Source]) -> Iterator[_Group]:
     for file, source in enumerate(sources):
         known = source.groups()
         if known is None:
-            row_bytes = row_bytes or source.row_bytes()
+            if source.size is not None:  # a pipe is not waited for: its rows are not counted by their bytes
+                row_bytes = row_bytes or source.row_bytes()
             yield _Group(file, 0, None, (source.size or 0) / (row_bytes or ROW_BYTES))
             continue
         firsts = itertools.accumulate(known, initial=0)

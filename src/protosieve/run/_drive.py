@@ -22,6 +22,7 @@ from protosieve.passes import (
     Summary,
     Sums,
     Value,
+    by_sample,
     joined_partition,
     settle,
 )
@@ -103,10 +104,10 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
         plan = settle(job, _few(summary))
-        selector = plan.fitted()
-        numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
+        found, judge = by_sample(plan.fitted(), plan.candidates.rows, plan.n_rows)
+        numbers = np.sort(plan.candidates.numbers)[found.indices]
         if np.isin(numbers, plan.records.numbers).all():
-            return plan.result(selector.result_, numbers, plan.records.of(numbers), selector.known_mean())
+            return plan.result(found, numbers, plan.records.of(numbers), judge)
     return None
 
 

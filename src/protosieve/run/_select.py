@@ -189,6 +189,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     with served(given["watch"], options) as live:
         job, sources = begin(options, command)
         _check_apart({"output": output, "report": page}, sources)
+        _check_again(given["work"], sources)
         onlookers = Onlookers(options, page, live, output)
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
@@ -325,6 +326,16 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
         if place in taken:
             raise OutputError(f"{os.fspath(path)}: is {taken[place]}, which would be lost; give another {arg(what)}")
         taken[place] = f"the {what}"
+
+
+def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
+    """What goes on later reads rows from where it was cut short."""
+    once = next((source for source in sources if source.comes_once), None)
+    if work is not None and once is not None:
+        raise ParameterError(
+            f"{arg('work')} needs rows that can be read again, and {once.name} comes once; store its rows in a file "
+            "first"
+        )
 
 
 def _check_busy(partitions: int, workers: int) -> None:

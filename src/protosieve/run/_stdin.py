@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from protosieve._prototypes import DataSample, Prototypes, Trace
+from protosieve._prototypes import DataSample, Prototypes
 from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.io import Source
 from protosieve.kernels import Kernel
 from protosieve.means import CalibratedMean
+from protosieve.objectives import KernelMean
 from protosieve.passes import (
     FEWEST,
     METHODS,
@@ -29,6 +30,7 @@ from protosieve.passes import (
     RowSample,
     UnlikeHead,
     ahead,
+    by_sample,
     check_image_shape,
     finish,
     number_of_prototypes,
@@ -176,7 +178,7 @@ class Stream:
         if again is not None:
             return self._chosen_again(unlike, again)
         chosen, records = self._choice.selector.result_, self._choice.records()
-        return self._finished(chosen, records, self._encoding, self._choice.selector, unlike)
+        return self._finished(chosen, records, self._encoding, self._choice.selector.known_mean(), unlike)
 
     def _unlike_head(self) -> tuple[UnlikeHead | None, Encoding | None]:
         """How the first rows differ from all, and by what to encode rows where they are to be chosen again."""
@@ -212,12 +214,11 @@ class Stream:
         numbers = sample.numbers[: len(records.numbers)]  # in the order of hashes: a stream may be sorted
         rows = encoding.transform(sample.rows[: len(numbers)])
         selector = self._selector(self._kernel(rows), None).fit(rows)
-        chosen = replace(selector.result_, indices=numbers[selector.result_.indices])
-        chosen = replace(chosen, trace=Trace(np.array([self._rows]), np.array([chosen.objective])))
-        return self._finished(chosen, records.of(chosen.indices), encoding, selector, unlike)
+        chosen, judge = by_sample(selector, rows, self._rows)
+        return self._finished(chosen, records.of(numbers[chosen.indices]), encoding, judge, unlike)
 
     def _finished(
-        self, chosen: Prototypes, records: Records, encoding: Encoding, selector: Any, unlike: UnlikeHead | None
+        self, chosen: Prototypes, records: Records, encoding: Encoding, judge: KernelMean, unlike: UnlikeHead | None
     ) -> Prototypes:
         assert self._sample.rows is not None
         sampled = encoding.transform(self._sample.rows.settled().rows)
@@ -231,7 +232,7 @@ class Stream:
                 n_target=self._rows if target is None else target.n_rows,
                 skipped=self._skipped if target is None else target.skipped.plus(self._skipped),
                 result=replace(chosen, indices=records.numbers),
-                judge=selector.known_mean(),
+                judge=judge,
                 records=records,
                 represented=sampled if target is None else target.candidates.rows,
                 random=sampled[: self._n_prototypes],

@@ -1,6 +1,7 @@
 """Runs that are looked at while they go on, and the reports they leave behind."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -9,21 +10,23 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
-from protosieve.pipeline import _watch
-from protosieve.pipeline._progress import Tick
-from protosieve.pipeline._run import Run
-from protosieve.pipeline._watch import Onlookers, report_place
 
 import protosieve
+from conftest import write_rows
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning
+from protosieve.passes import Plan, SumsPass
 from protosieve.report._live import Live
+from protosieve.run import Onlookers, Tick, _watch, report_place
+from protosieve.run._signals import Stopped
 
 
 def _story(page):
@@ -200,11 +203,23 @@ def test_a_stream_that_is_stopped_before_there_is_anything_to_show_leaves_nothin
     assert not (tmp_path / "prototypes.html").exists()
 
 
-def test_a_run_that_is_watched_comes_to_the_same(rows_file, tmp_path, monkeypatch, capfd):
+@pytest.fixture(params=["here", "workers"])
+def place(request, rows_file):
+    """Where four partitions of the file are worked on."""
+    pq.write_table(pq.read_table(rows_file), rows_file, row_group_size=10_000)
+    if request.param == "here":
+        yield {"partition_rows": 10_000}
+        return
+    with ThreadPoolExecutor(1) as threads:
+        yield {"partition_rows": 10_000, "executor": threads, "window": 1}
+
+
+def test_a_run_that_is_watched_comes_to_the_same(rows_file, tmp_path, monkeypatch, capfd, place):
     monkeypatch.setattr(_watch, "_PAUSE", 0.0)
     monkeypatch.setattr(_watch, "_REST", 0)  # a look after every block
-    plain = protosieve.select(rows_file, 8, output=tmp_path / "plain.parquet")
-    seen = protosieve.select(rows_file, 8, output=tmp_path / "seen.parquet", watch=True, report=tmp_path / "page.html")
+    plain = protosieve.select(rows_file, 8, output=tmp_path / "plain.parquet", partition_rows=10_000)
+    given = {**place, "output": tmp_path / "seen.parquet", "report": tmp_path / "page.html"}
+    seen = protosieve.select(rows_file, 8, watch=True, **given)
     assert seen.table.equals(plain.table)
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
     assert capfd.readouterr().err.startswith("Watch it at http://127.0.0.1:")
@@ -220,13 +235,48 @@ def _published(monkeypatch):
     return shown
 
 
-def test_while_members_are_weighed_they_stay_on_the_page(rows_file, tmp_path, monkeypatch):
+def test_files_are_seen_as_they_are_read(rows_file, tmp_path, monkeypatch, place):
+    """From the first partition on, by a sample of the rows so far, which stays on the page while rows are summed up."""
     shown = _published(monkeypatch)
-    protosieve.select(rows_file, 8, exact_weights=True, watch=True, report=tmp_path / "page.html")
-    weighing = [story for story in shown if story["state"]["pass"] == "weigh"]
-    assert weighing
-    assert all(len(story["cards"]) == 8 for story in weighing)
+    result = protosieve.select(rows_file, 8, watch=True, report=tmp_path / "page.html", **place)
+    assert [story["state"]["note"] for story in shown[:2]] == [
+        "Waiting for the first rows.",
+        "No row has been read yet.",
+    ]
+    surveyed = [story for story in shown if story["state"]["pass"] == "survey" and story["cards"]]
+    assert len({story["state"]["rows"] for story in surveyed}) >= 3
+    assert all(len(story["cards"]) == 8 for story in surveyed)
+    summed = [story for story in shown if story["state"]["pass"] == "sum"]
+    assert summed
+    assert all(len(story["cards"]) == 8 for story in summed)
     assert [story["state"]["done"] for story in shown] == [False] * (len(shown) - 1) + [True]
+    assert [card["row"] for card in shown[-1]["cards"]] == result.indices.tolist()
+
+
+def test_files_with_a_target_are_seen_when_all_is_known(rows_file, tmp_path, monkeypatch):
+    shown = _published(monkeypatch)
+    protosieve.select(rows_file, 8, target=write_rows(tmp_path / "y.parquet"), watch=True, report=tmp_path / "p.html")
+    _, *before, last = shown
+    assert {story["state"]["note"] for story in before} == {"Prototypes come when inputs and target have been read."}
+    assert len(last["cards"]) == 8
+
+
+@pytest.mark.parametrize("work", [False, True])
+def test_a_run_over_files_that_is_stopped_leaves_what_there_is(rows_file, tmp_path, monkeypatch, work):
+    shown, places = _published(monkeypatch), {"output": tmp_path / "out.csv", "report": tmp_path / "page.html"}
+    given = {**places, **({"work": tmp_path / "work"} if work else {})}
+
+    def stop(tick):
+        if tick.label == "sum" and tick.rows:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Stopped) as stopped:
+        protosieve.select(rows_file, 8, watch=True, progress=stop, **given)
+    assert ("what was done is kept in" in str(stopped.value)) == work
+    assert f"the prototypes of the rows so far are in {places['output']} and shown in" in str(stopped.value)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 9
+    assert shown[-1]["state"]["stopped"].startswith("stopped at row ")
+    assert len(_story(tmp_path / "page.html")["cards"]) == 8
 
 
 def test_a_look_that_fails_does_not_cost_the_run(rows_file, tmp_path, monkeypatch):
@@ -267,11 +317,11 @@ def test_a_run_that_is_stopped_while_its_page_fails_keeps_its_prototypes(rows_fi
     def failing(result):
         raise ZeroDivisionError("no such luck")
 
-    monkeypatch.setattr(_watch, "snapshot", lambda run, files: result)
     monkeypatch.setattr(_watch, "_told", failing)
     monkeypatch.setattr(_watch, "_PAUSE", 1e9)
     with Live(lambda story: b"", {}) as live:
-        shown = Onlookers(None, [], str(tmp_path / "page.html"), live, tmp_path / "chosen.parquet")
+        shown = Onlookers(None, str(tmp_path / "page.html"), live, tmp_path / "chosen.parquet")
+        shown.look = lambda: result
         with pytest.warns(ProtosieveWarning, match="a look at the run failed"):
             shown(Tick("select", 1, 1, 512, 0, None, None, None))
         with pytest.warns(ProtosieveWarning, match="a look at the run failed"):
@@ -290,7 +340,7 @@ def test_looks_take_a_tenth_of_the_time_at_most(monkeypatch):
 
     monkeypatch.setattr(_watch.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(Onlookers, "_now", lambda self, tick: {})
-    shown = Onlookers(None, [], None, Page())
+    shown = Onlookers(None, None, Page())
     for _ in range(1000):
         clock[0] += 0.1
         shown(None)
@@ -332,19 +382,20 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
         ({"report": "page.pdf"}, OutputError, r"page\.pdf: a report is a page; end its name in \.html or \.htm"),
         ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
         ({"watch": "8000"}, ParameterError, "watch='8000' is no host and port"),
-        ({"report": "a.html", "checkpoint": "a.html"}, OutputError, "is the checkpoint, which would be lost"),
+        ({"report": "rows.html", "format": "parquet"}, OutputError, "is one of the files to be read, which would be"),
         ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_rows_are_read(rows_file, tmp_path, monkeypatch, options, error, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("protosieve.pipeline._job.Job.drive", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr("protosieve.run._select.choose", lambda *_: pytest.fail("rows were read"))
     with pytest.raises(error, match=words):
-        protosieve.select(rows_file, 3, **options)
+        protosieve.select(rows_file.rename("rows.html"), 3, **{"format": "parquet", **options})
 
 
 def test_an_image_shape_that_does_not_fit_is_told_before_rows_are_chosen(rows_file, monkeypatch):
-    monkeypatch.setattr(Run, "feed", lambda *_: pytest.fail("rows were judged"))
+    monkeypatch.setattr(SumsPass, "over", lambda *_: pytest.fail("rows were judged"))
+    monkeypatch.setattr(Plan, "fitted", lambda *_: pytest.fail("rows were judged"))
     with pytest.raises(ParameterError, match="image_shape='28x28' has 784 pixels, and a row has 2 numbers"):
         protosieve.select(rows_file, 3, image_shape=(28, 28))
 
@@ -359,16 +410,18 @@ def test_rows_before_a_silence_are_seen(watched):
     run.until(lambda story: story["state"]["rows"] == 23_000 // 512 * 512)
 
 
-def test_a_report_that_cannot_be_written_keeps_the_checkpoint(rows_file, tmp_path, monkeypatch):
+def test_a_report_that_cannot_be_written_keeps_what_was_done(rows_file, tmp_path, monkeypatch):
     def full(place, page):
         raise OutputError("disk full")
 
     monkeypatch.setattr(_watch, "save_page", full)
-    places = {"checkpoint": tmp_path / "run.npz", "output": tmp_path / "out.csv", "report": tmp_path / "page.html"}
+    places = {"work": tmp_path / "work", "output": tmp_path / "out.csv", "report": tmp_path / "page.html"}
     with pytest.raises(OutputError, match="disk full"):
         protosieve.select(rows_file, 3, **places)
     assert (tmp_path / "out.csv").exists()
     monkeypatch.undo()
-    protosieve.select(rows_file, 3, resume=True, **places)
+    with monkeypatch.context() as closed:
+        closed.setattr("protosieve.passes._pass.read_as_they_come", lambda *_: pytest.fail("rows were read again"))
+        protosieve.select(rows_file, 3, **places)
     assert (tmp_path / "page.html").exists()
-    assert not (tmp_path / "run.npz").exists()
+    assert not (tmp_path / "work").exists()

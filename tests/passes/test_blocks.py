@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from protosieve.pipeline._blocks import Position, read_blocks
 
 from protosieve.io import check_schemas, find_sources
+from protosieve.passes import Position, read_blocks, rows_per_block
 from protosieve.preprocess import Layout
 
 N = 40_000
@@ -71,3 +71,7 @@ def test_rows_left_out_take_no_memory_however_many_they_are(tmp_path):
     tracemalloc.stop()
     assert (len(block), block.left_out.count) == (200, n - 200)
     assert peak < 400 * 100_000  # an error message and its place are more than that for half of the rows
+
+
+def test_blocks_have_one_size_for_so_many_columns():
+    assert [rows_per_block(width) for width in (1, 64, 65, 384, 10**6)] == [16384, 16384, 8192, 2048, 512]

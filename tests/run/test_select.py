@@ -1,88 +1,37 @@
 """Runs over files: the same as a selector in memory, whatever the format and however rows are cut into files."""
 
 import contextlib
-import gzip
-import io
 import json
 import os
-import sys
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from protosieve.pipeline import survey
-from protosieve.pipeline._again import draw_sample
-from protosieve.pipeline._blocks import rows_per_block
-from protosieve.pipeline._options import options_of
-from protosieve.pipeline._tables import Records
+from scipy.optimize import nnls
 
 import protosieve
 from protosieve import (
     InputError,
     OutputError,
     ParameterError,
-    ProtosieveError,
     ProtoSwap,
     StateFileError,
     kernels,
     select,
 )
-from protosieve._words import unlike_head
 from protosieve.io._places import LocalFile
 from protosieve.kernels import Gaussian, MultiScale
+from protosieve.passes import _row_sample, options_of
+from protosieve.run import draw_sample, survey
+from protosieve.sampling import hashes
+from table_files import COLUMNS, assert_same, frame, numbers, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
-
-
-def numbers(n=1500, d=4, seed=0):
-    """Clusters, in numbers that text formats hold exactly."""
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(scale=3, size=(5, d))[rng.integers(5, size=n)] + rng.normal(size=(n, d))
-    return rows.round(3)
-
-
-def frame(X, seed=0):
-    """A table with ids, a label and a category beside the numbers."""
-    rng = np.random.default_rng(seed)
-    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
-    table.insert(0, "name", [f"row {i}" for i in range(len(X))])
-    table["colour"] = rng.choice(["red", "green", "blue"], size=len(X))
-    table["kind"] = rng.integers(3, size=len(X))
-    return table
-
-
-def write(table, path):
-    """A table in the format its ending says."""
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    match path.suffix:
-        case ".parquet":
-            pq.write_table(arrow, path, row_group_size=400)
-        case ".csv":
-            pa.csv.write_csv(arrow, path)
-        case ".arrow":
-            pyarrow.feather.write_feather(arrow, path, compression="uncompressed", chunksize=333)
-        case ".jsonl":
-            table.to_json(path, orient="records", lines=True, double_precision=15)
-        case ".gz":
-            with gzip.open(path, "wt") as file:
-                table.to_csv(file, index=False)
-    return path
-
-
-def assert_same(one, other):
-    """Bit for bit."""
-    for name in ("indices", "rows", "weights", "shares"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.residual == other.residual
-
-
-COLUMNS = {"id": "name", "label": "kind"}
 
 
 def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path):
@@ -90,10 +39,9 @@ def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path):
     np.save(tmp_path / "x.npy", X)
     found = select(tmp_path / "x.npy", 20, scale="none", random_state=3)
     expected = ProtoSwap(20, random_state=3).fit(X).result_
-    np.testing.assert_array_equal(found.indices, expected.indices)
-    np.testing.assert_array_equal(found.rows, expected.rows)
-    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-9)
-    assert found.residual == pytest.approx(expected.residual, rel=1e-3)  # |mu|^2 is summed in another order
+    for name in ("indices", "rows", "weights"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert (found.objective, found.residual, found.mmd) == (expected.objective, expected.residual, expected.mmd)
     assert found.certificate.sample is None
 
 
@@ -171,42 +119,76 @@ def test_a_target_is_matched(tmp_path):
     assert [file["name"] for file in found.provenance["target_files"]] == [str(tmp_path / "y.npy")]
 
 
+@pytest.mark.parametrize("n_target", [80, 3000])
+def test_a_target_is_matched_by_inputs_larger_than_the_sample(tmp_path, n_target):
+    """Held whole, or summed up: as well as the selector in memory matches it by the rows that may be chosen."""
+    X = numbers(3000)
+    near = X[X[:, 0] > np.median(X[:, 0])].repeat(2, axis=0)[:n_target]
+    for name, rows in (("x", X), ("y", near)):
+        np.save(tmp_path / f"{name}.npy", rows.astype(np.float32))
+    found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0, target=tmp_path / "y.npy")
+    candidates = X[np.argsort(hashes(0, np.arange(3000)))[:400]].astype(np.float32)  # a fifth is held out
+    known = ProtoSwap(15, kernel=MultiScale(3.0)).fit(candidates, target=near.astype(np.float32)).result_
+    rows = near.astype(np.float32).astype(float)
+    assert left_by(found, rows) < 1.1 * left_by(known, rows)
+
+
+def larger_than_the_sample(folder):
+    """3,000 rows, 15 prototypes of them by a sample of 500, and what is to be known of these by all rows."""
+    X = numbers(3000).astype(np.float32)
+    np.save(folder / "x.npy", X)
+    found = select(folder / "x.npy", 15, sample=500, scale="none", width=3.0)
+    kernel, members, rows = MultiScale(3.0), found.rows.astype(float), X.astype(float)
+    similar = kernel(rows, members)
+    return found, similar.mean(axis=0), kernel(members), kernel(rows).mean(), similar.argmax(axis=1)
+
+
 def test_a_large_target_is_sampled_and_the_certificate_says_so(tmp_path):
-    X = numbers(3000).astype(np.float32)
-    np.save(tmp_path / "x.npy", X)
-    found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0)
-    assert found.certificate.sample == 500
-    kernel, members, w = MultiScale(3.0), found.rows.astype(float), found.weights
-    value = w @ kernel(members, X.astype(float)).mean(axis=1) - w @ kernel(members) @ w / 2
-    assert found.objective == pytest.approx(value, rel=0.05)  # by 500 rows and by all of them
-    assert found.certificate.upper_bound == pytest.approx(kernel(X.astype(float)).mean() / 2, rel=0.05)
+    found, mu, gram, norm, _ = larger_than_the_sample(tmp_path)
+    assert 0 < found.certificate.sample <= 500 // 5  # those held out, but for points among them
+    assert found.certificate.sampling.population == 3000
+    value = found.weights @ mu - found.weights @ gram @ found.weights / 2
+    assert found.objective == pytest.approx(value, rel=0.05)  # by some rows and by all of them
+    assert found.certificate.upper_bound == pytest.approx(norm / 2, rel=0.05)
 
 
-def test_exact_weights_are_the_best_for_all_rows(tmp_path):
-    X = numbers(3000).astype(np.float32)
-    np.save(tmp_path / "x.npy", X)
-    found = select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0, exact_weights=True)
-    kernel = MultiScale(3.0)
-    members = found.rows.astype(float)
-    mu, gram = kernel(X.astype(float), members).mean(axis=0), kernel(members)
-    gradient = mu - gram @ found.weights
-    assert gradient.max() < 1e-6
-    assert np.abs(gradient[found.weights > 0]).max() < 1e-6
-    nearest = kernel(X.astype(float), members).argmax(axis=1)
-    np.testing.assert_allclose(found.shares, np.bincount(nearest, minlength=len(found)) / len(X))
+def test_weights_are_those_of_all_rows(tmp_path):
+    """All rows count in the mean: a best fit to the sample alone, which is optimal for its rows, leaves more."""
+    found, mu, gram, norm, _ = larger_than_the_sample(tmp_path)
+
+    def left(weights):
+        return norm - 2 * weights @ mu + weights @ gram @ weights
+
+    # |mu - sum_i w_i phi_i|^2 = |C' w - C^-1 mu|^2 + a constant, with gram = C C'
+    root = np.linalg.cholesky(gram)
+    best, _ = nnls(root.T, np.linalg.solve(root, mu))
+    X = np.load(tmp_path / "x.npy").astype(float)
+    sample = X[select(tmp_path / "x.npy", 15, sample=500, scale="none", width=3.0).sample.indices]
+    of_sample, _ = nnls(root.T, np.linalg.solve(root, MultiScale(3.0)(sample, found.rows.astype(float)).mean(axis=0)))
+    assert left(found.weights) - left(best) < (left(of_sample) - left(best)) / 4
 
 
-def test_a_file_that_is_read_or_the_checkpoint_is_never_written_over(tmp_path):
+def test_shares_of_more_rows_than_the_sample_holds_are_those_of_the_sample(tmp_path):
+    found, *_, nearest = larger_than_the_sample(tmp_path)
+    shares = np.bincount(nearest, minlength=len(found)) / len(nearest)
+    assert found.shares.sum() == pytest.approx(1)
+    # a share of 500 rows: five standard deviations
+    assert (np.abs(found.shares - shares) <= 5 * np.sqrt(shares * (1 - shares) / 500)).all()
+
+
+def test_a_file_that_is_read_or_kept_is_never_written_over(tmp_path):
     path = write(frame(numbers(100)), tmp_path / "t.csv")
     before = path.read_bytes()
     (tmp_path / "link.csv").symlink_to(path)
     for out in ("t.csv", "link.csv"):
         with pytest.raises(OutputError, match="is one of the files to be read, which would be lost"):
             select(path, 5, output=tmp_path / out)
-    with pytest.raises(OutputError, match=r"run\.npz: is the checkpoint, which would be lost; give another output"):
-        select(path, 5, output=tmp_path / "run.npz", checkpoint=tmp_path / "run.npz")
+    work = tmp_path / "work"
+    work.mkdir()
+    with pytest.raises(OutputError, match=r"run\.npz: is where a result of a partition would be .*; give another work"):
+        select(path, 5, output=work / "run.npz", work=work)
     assert path.read_bytes() == before
-    assert not (tmp_path / "run.npz").exists()
+    assert not list(work.iterdir())
 
 
 @pytest.fixture
@@ -227,24 +209,41 @@ def test_a_named_pipe_may_be_a_target(tmp_path, pipe):
     assert_same(select(path, 5, target=pipe, **COLUMNS), select(path, 5, target=write_copy(path), **COLUMNS))
 
 
+def left_by(result, rows):
+    """The squared MMD between prototypes and rows."""
+    kernel, mine, w = result.kernel, result.rows.astype(float), result.weights
+    return kernel(rows).mean() - 2 * w @ kernel(mine, rows).mean(axis=1) + w @ kernel(mine) @ w
+
+
 def write_copy(path):
     path.with_name("copy.csv").write_bytes(path.read_bytes())
     return path.with_name("copy.csv")
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({}, "comes once, and this run would read it 2 times; store its rows in a file first, or pipe"),
-        ({"target": True, "exact_weights": True}, "comes once, and this run would read it 2 times"),
-        ({"target": True, "checkpoint": True}, "checkpoint needs rows that can be read again, and .*pipe.csv comes"),
-    ],
-)
-def test_what_comes_once_is_not_read_before_that_is_known_to_do(tmp_path, pipe, options, error):
+def test_a_named_pipe_may_be_a_target_larger_than_the_sample(tmp_path, pipe):
+    """It cannot be read again for its sums: the sample alone stands for it, and says so."""
     path = write(frame(numbers(300)), tmp_path / "t.csv")
-    given = {**options, **({"checkpoint": tmp_path / "run"} if "checkpoint" in options else {})}
-    with pytest.raises(ProtosieveError, match=error):
-        select(path, 5, **{**given, "target": pipe}) if "target" in options else select(pipe, 5)
+    found = select(path, 5, target=pipe, sample=100, **COLUMNS)
+    assert found.certificate.sample == 100
+    assert found.provenance["rows_of_target"] == 300
+    stored = select(path, 5, target=write_copy(path), sample=100, **COLUMNS)
+    rows = found.encoding.encode(pd.read_csv(path, dtype={"kind": str})).astype(float)
+    left, least = (left_by(one, rows) for one in (found, stored))
+    assert found.kernel == stored.kernel
+    assert least < left < 1.5 * least
+    assert left < found.certificate.mmd_bound() ** 2
+
+
+def test_inputs_that_come_once_are_refused_before_they_are_read(pipe):
+    with pytest.raises(InputError, match=r"pipe\.csv: comes once, and this run would read it twice; store its rows in"):
+        select(pipe, 5)
+
+
+def test_a_run_that_is_to_go_on_needs_rows_that_can_be_read_again(tmp_path, pipe):
+    path = write(frame(numbers(300)), tmp_path / "t.csv")
+    with pytest.raises(ParameterError, match=r"work needs rows that can be read again, and .*pipe\.csv comes once"):
+        select(path, 5, target=pipe, work=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
 
 
 def test_a_label_is_one_column_and_may_be_an_id_too(tmp_path):
@@ -327,18 +326,6 @@ def test_what_is_to_be_shown_is_checked(tmp_path):
             select(path, 5, image_shape=shape)
 
 
-def test_records_hold_no_values_of_rows_that_were_let_go():
-    records = Records()
-    for block in range(20):
-        names = pa.array([f"{block} {k}" for k in range(50)]).dictionary_encode()
-        new = np.arange(50) + 50 * block
-        places = np.column_stack([new, new, np.zeros_like(new)])
-        records.update(np.array([0, 7, *new]), places, pa.table({"name": names}))
-    (chunk,) = records.of(np.array([7, 999]))[2]["name"].chunks
-    assert chunk.to_pylist() == ["0 7", "19 49"]
-    assert len(chunk.dictionary) == 52
-
-
 def test_dictionaries_that_differ_are_joined_whatever_their_codes_hold(tmp_path):
     """Codes of 8 bits hold one dictionary each, but not both."""
     paths = [tmp_path / f"{i}.arrow" for i in range(2)]
@@ -351,15 +338,6 @@ def test_dictionaries_that_differ_are_joined_whatever_their_codes_hold(tmp_path)
     assert found["name"].to_pylist() == [f"{row // 20_000} {row % 20_000 % 100}" for row in found["row"].to_pylist()]
 
 
-def test_standard_input_without_rows_is_an_error_also_beside_a_target(tmp_path, monkeypatch):
-    path = write(frame(numbers(100)), tmp_path / "t.csv")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"name,c0,c1,c2,c3,colour,kind\n")))
-    with pytest.raises(InputError, match="standard input: there are no rows"):
-        select("-", 5, target=path, **COLUMNS)
-    with pytest.raises(ParameterError, match="target must be a file where standard input holds the rows"):
-        select("-", 5, target="-")
-
-
 @pytest.fixture
 def old_file(tmp_path):
     """500 rows, written long ago: whatever is written now has another time."""
@@ -368,8 +346,8 @@ def old_file(tmp_path):
     return path
 
 
-ALL_PASSES = {"exact_weights": True}
-LABELS = ["survey", "select", "weigh"]
+ALL_PASSES = {"method": "basic", "sample": 100}  # a sample of all rows would do with one pass
+LABELS = ["survey", "sum", "select"]
 CHANGED = r"t\.csv has changed: its modified was .* and is .*: somebody wrote to it while it was read; run again when"
 
 
@@ -393,9 +371,9 @@ def test_a_file_rewritten_to_the_same_size_while_it_is_read_is_an_error(old_file
     assert not out.exists()
 
 
-@pytest.mark.parametrize("label", ["survey", "select", "weigh"])
-def test_a_file_rewritten_while_its_partitions_are_read_is_an_error(old_file, tmp_path, label):
-    options = {"exact_weights": True, "partition_rows": 100, "work": tmp_path / "work"}
+@pytest.mark.parametrize("label", LABELS)
+def test_what_is_kept_of_a_file_that_was_rewritten_is_not_gone_on_with(old_file, tmp_path, label):
+    options = {**ALL_PASSES, "work": tmp_path / "work"}
     with pytest.raises(InputError, match=CHANGED):
         select(old_file, 5, progress=reversed_in(old_file, label), **options, **COLUMNS)
     with pytest.raises(StateFileError, match=r"t\.csv has changed: its modified was"):  # what is kept is of that file
@@ -405,23 +383,29 @@ def test_a_file_rewritten_while_its_partitions_are_read_is_an_error(old_file, tm
 def test_a_target_rewritten_while_it_is_read_is_an_error(old_file, tmp_path):
     rows = write(frame(numbers(500)), tmp_path / "rows.csv")
     with pytest.raises(InputError, match=CHANGED):
-        select(rows, 5, target=old_file, progress=reversed_in(old_file, "weigh"), exact_weights=True, **COLUMNS)
+        select(rows, 5, target=old_file, progress=reversed_in(old_file, "sum"), sample=100, **COLUMNS)
+
+
+def test_a_file_rewritten_while_rows_are_fetched_is_an_error(old_file, monkeypatch):
+    monkeypatch.setattr(_row_sample, "_HELD", 1)  # as if rows were heavy: columns of a few are kept
+    with pytest.raises(InputError, match=CHANGED):
+        select(old_file, 20, progress=reversed_in(old_file, "fetch"), **COLUMNS)
 
 
 def test_rows_that_make_no_sense_because_the_file_was_rewritten_are_told_of_as_that(old_file):
     def spoil(tick):
-        if tick.label == "select" and not tick.rows:
+        if tick.label == "sum" and not tick.rows:
             header, rest = old_file.read_text().split("\n", 1)
             old_file.write_text(header + "\n" + rest.replace("0", "x"))
 
     with pytest.raises(InputError, match=CHANGED):
-        select(old_file, 5, progress=spoil, **COLUMNS)
+        select(old_file, 5, progress=spoil, sample=100, **COLUMNS)
 
 
 def test_a_file_rewritten_while_a_sample_is_drawn_is_an_error(old_file, monkeypatch):
     result = select(old_file, 5, **COLUMNS)
     rewrite = reversed_in(old_file, "look")
-    monkeypatch.setattr("protosieve.pipeline._again.bar", lambda quiet: contextlib.nullcontext(rewrite))
+    monkeypatch.setattr("protosieve.run._read_result.bar", lambda quiet: contextlib.nullcontext(rewrite))
     with pytest.raises(InputError, match=CHANGED):
         draw_sample(result, old_file)
 
@@ -525,7 +509,20 @@ def test_rows_that_carry_much_are_read_in_smaller_blocks_with_the_same_result(tm
     ticks = []
     heavy = select(path, 10, exclude="text", progress=ticks.append, **COLUMNS)
     assert_same(light, heavy)
-    assert len([tick for tick in ticks if tick.label == "select"]) > 3
+    assert len([tick for tick in ticks if tick.label == "survey"]) > 4
+    assert set(heavy.table["text"].to_pylist()) == {"x" * 20_000}
+
+
+@pytest.mark.parametrize("options", [{}, {"sample": 500}, {"partition_rows": 300}])
+def test_columns_that_were_not_kept_are_read_once_more(tmp_path, monkeypatch, options):
+    path, ticks = write(frame(numbers()), tmp_path / "t.parquet"), []
+    light = select(path, 40, progress=ticks.append, **options, **COLUMNS)
+    assert "fetch" not in [tick.label for tick in ticks]
+    monkeypatch.setattr(_row_sample, "_HELD", 1)  # as if rows were heavy: columns of a few are kept
+    heavy = select(path, 40, progress=ticks.append, **options, **COLUMNS)
+    assert ticks[-1].label == "fetch"
+    assert_same(light, heavy)
+    assert heavy.table.equals(light.table)
 
 
 # -- rows that cannot be used
@@ -546,15 +543,18 @@ def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
         select(path, 10, **COLUMNS)
 
 
-def test_bad_rows_can_be_left_out_and_are_counted_once(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"sample": 500}])
+def test_bad_rows_can_be_left_out_and_are_counted_once(tmp_path, options):
     table, path = spoilt(tmp_path)
-    found = select(path, 10, bad_rows="skip", exact_weights=True, **COLUMNS)
+    found = select(path, 10, bad_rows="skip", **options, **COLUMNS)
     left_out = found.provenance["rows_left_out"]
     assert left_out["count"] == 2
     assert [line.split(": ")[0] for line in left_out["first"]] == [f"{path}, row 3", f"{path}, row 1499"]
     assert found.provenance["rows"] == 1498
     good = table.drop(index=[3, 1499])
-    same = select(write(good, tmp_path / "good.parquet"), 10, exact_weights=True, **COLUMNS)
+    if options:
+        return  # the rows of a sample follow from their numbers, and those of others are other ones
+    same = select(write(good, tmp_path / "good.parquet"), 10, **COLUMNS)
     np.testing.assert_array_equal(found.rows, same.rows)
     np.testing.assert_array_equal(found.indices, good.index[same.indices])  # rows keep their number in the input
 
@@ -579,37 +579,6 @@ def test_no_usable_row_is_an_error(tmp_path):
         select(tmp_path / "y.npy", 2)
 
 
-# -- standard input
-
-
-@pytest.fixture
-def stdin(monkeypatch):
-    def feed(data):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-    return feed
-
-
-def test_standard_input_is_read_once(tmp_path, stdin):
-    table = frame(numbers(25_000))
-    stdin(table.to_csv(index=False).encode())
-    found = select("-", 20, sample=2000, **COLUMNS)
-    assert found.n_seen == 25_000
-    assert 300 < found.certificate.sample <= 400  # of 2,000, but for points among them
-    kept = found.table.to_pandas()
-    assert kept["name"].tolist() == [f"row {i}" for i in found.indices]
-    assert found.residual < found.provenance["residual_of_random_rows"]
-    stored = select(write(table, tmp_path / "t.parquet"), 20, sample=2000, **COLUMNS)
-    assert found.residual < 3 * stored.residual
-
-
-def test_short_standard_input_settles_what_it_has(stdin):
-    stdin(frame(numbers(300)).to_csv(index=False).encode())
-    found = select("-", 20, **COLUMNS)
-    assert found.n_seen == 300
-    assert found.certificate.sample is None
-
-
 def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
     """Weights fit the sample that they are judged by: with a wide kernel it alone looked a hundred times better."""
     table = pd.DataFrame(numbers(15_000, 6), columns=list("abcdef"))
@@ -622,83 +591,6 @@ def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
     assert left / 2 < found.residual < 2 * left
 
 
-def sorted_stream(n):
-    """Kinds a and b, then c and d, and a number that rises."""
-    kinds = np.where(np.arange(n) < n // 2, "ab", "cd")
-    which = np.random.default_rng(0).integers(2, size=n)
-    return pd.DataFrame(
-        {
-            "id": np.arange(n),
-            "year": 1900 + 100 * np.arange(n) // n,
-            "kind": [pair[i] for pair, i in zip(kinds, which, strict=True)],
-        }
-    )
-
-
-def test_what_comes_after_an_unlike_head_of_a_stream_is_told_apart(tmp_path, stdin):
-    table = sorted_stream(40_000)
-    stdin(table.to_csv(index=False).encode())
-    found = select("-", 40, id="id")
-    stored = select(write(table, tmp_path / "t.csv"), 40, id="id")
-    assert found.encoding.names == stored.encoding.names
-    np.testing.assert_allclose(found.encoding.encode(table), stored.encoding.encode(table), rtol=1e-6)
-    assert found.n_seen == 40_000
-    kept = found.table.to_pandas()
-    assert kept["id"].astype(int).tolist() == found.indices.tolist() == kept["row"].tolist()
-    assert kept["kind"].tolist() == table["kind"][found.indices].tolist()
-    shares = kept.groupby("kind")["weight"].sum() / kept["weight"].sum()
-    np.testing.assert_allclose(shares[list("abcd")], 0.25, atol=0.02)
-    late = kept["weight"][kept["year"] >= 1980].sum() / kept["weight"].sum()
-    assert abs(late - 0.2) < 0.03
-    assert found.certificate.sample == 8192
-    head = found.provenance["unlike_head"]
-    assert (head["rows"], head["chosen_from"], head["why_not"]) == (16_384, 8192, None)
-    assert head["differences"] == ["year has another range", "kind is 'c', 'd' in 20,000 later rows"]
-    assert len(found.trace) == 1
-    assert found.sample.rows.shape == (8192, 5)
-    np.testing.assert_array_equal(found.encoding.encode(found.table), found.rows)
-
-
-def test_many_prototypes_of_a_stream_are_chosen_again_from_more_rows(stdin):
-    stdin(sorted_stream(40_000).to_csv(index=False).encode())
-    found = select("-", 2500, id="id", method="basic")
-    assert found.provenance["unlike_head"]["chosen_from"] == 10_000
-    assert len(found.sample.rows) == 8192
-
-
-def test_an_unlike_head_of_rows_too_large_to_keep_is_told(stdin, monkeypatch):
-    monkeypatch.setattr("protosieve.pipeline._gallery._BYTES", 1 << 10)
-    stdin(sorted_stream(40_000).to_csv(index=False).encode())
-    found = select("-", 40, id="id")
-    assert found.provenance["unlike_head"]["chosen_from"] is None
-    assert found.encoding.names == ["year", "kind=b", "kind=a"]
-    (said,) = unlike_head(found.provenance)
-    assert "still chosen by what the first rows show, because rows are too large to keep enough of them" in said
-
-
-def test_a_few_late_rows_of_another_category_are_told(stdin):
-    table = sorted_stream(40_000).sample(frac=1, random_state=0)
-    table.iloc[39_000:39_003, 2] = "z"
-    stdin(table.to_csv(index=False).encode())
-    found = select("-", 10, id="id").provenance
-    assert found["unlike_head"]["differences"] == ["kind is 'z' in 3 later rows"]
-    assert "chosen by what the first rows show, because they are few;" in unlike_head(found)[0]
-
-
-@pytest.mark.parametrize("scale", ["standard", "minmax"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2))])
-def test_a_head_like_the_rest_settles_a_stream(stdin, scale, seed):
-    """Shuffled, with more categories than columns for them, rare ones among them, a heavy tail and nulls."""
-    rng, n = np.random.default_rng(seed), 40_000
-    table = sorted_stream(n).sample(frac=1, random_state=seed)
-    table["town"] = rng.integers(300, size=n).astype(str)
-    table["colour"] = rng.choice(["red", "blue", "grey"], p=[0.8, 0.199, 0.001], size=n)
-    table["sales"] = rng.pareto(1.1, size=n)
-    table["height"] = np.where(rng.random(n) < 0.001, np.nan, rng.normal(size=n))
-    stdin(table.to_csv(index=False).encode())
-    assert select("-", 10, id="id", categorical="town", scale=scale).provenance["unlike_head"] is None
-
-
 def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
     names = [f"name {i % 50}" if i < 20_000 else f"name {i}" for i in range(40_000)]
     table = pd.DataFrame({"name": names, "x": np.arange(40_000) % 17})
@@ -708,30 +600,6 @@ def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
         found = select(tmp_path, 5, **options)
         assert found.encoding.names == ["x"]
         assert "name" in found.encoding.dropped
-
-
-def test_standard_input_can_match_a_stored_target(tmp_path, stdin):
-    X = numbers(3000)
-    table = frame(X)
-    write(table[X[:, 0] > 0], tmp_path / "y.parquet")
-    stdin(table.to_csv(index=False).encode())
-    found = select("-", 15, target=tmp_path / "y.parquet", **COLUMNS)
-    assert found.n_seen == 3000
-    share = sum(w for w, row in zip(found.weights, found.indices, strict=True) if X[row, 0] > 0) / found.weights.sum()
-    assert share > 0.9
-
-
-def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
-    for options, words in (
-        ({"exact_weights": True}, "exact_weights=True needs one more pass"),
-        ({"checkpoint": tmp_path / "c"}, "checkpoint cannot bring back rows of standard input"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            select("-", 5, **options)
-    with pytest.raises(
-        ParameterError, match=r"n_prototypes='1%' is a share, and standard input does not .* n_prototypes=500$"
-    ):
-        select("-", "1%")
 
 
 # -- options
@@ -751,10 +619,9 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),
         ({"kernel": Gaussian(1.0), "width": 2.0}, "width=2.0 is for a kernel given by name"),
         ({"width": -1.0}, "width must be a positive number"),
-        ({"sample": 0}, "sample must be a whole number of at least 10"),
+        ({"sample": 0}, "sample must be None or a whole number of at least 10, got 0"),
         ({"exclude": 3}, "exclude must be a name or a list of names, got 3"),
-        ({"resume": True}, "resume needs a checkpoint to go on from"),
-        ({"checkpoint": "c", "every": 0}, "every must be a whole number of at least 1"),
+        ({"partition_rows": 0}, "partition_rows must be a whole number of at least 1"),
     ],
 )
 def test_wrong_options_are_said_before_anything_is_read(options, words):
@@ -799,22 +666,21 @@ def test_it_is_part_of_the_library():
     assert protosieve.select is select
 
 
-def test_blocks_have_one_size_for_so_many_columns():
-    assert [rows_per_block(width) for width in (1, 64, 65, 384, 10**6)] == [16384, 16384, 8192, 2048, 512]
-
-
 def test_progress_is_told_of_every_block(tmp_path):
     np.save(tmp_path / "x.npy", numbers(40_000))
     ticks = []
-    select(tmp_path / "x.npy", 10, exact_weights=True, progress=ticks.append)
-    assert [tick.label for tick in ticks] == ["survey"] * 4 + ["select"] * 4 + ["weigh"] * 4
-    assert [tick.rows for tick in ticks[:4]] == [0, 16384, 32768, 40_000]
-    assert all(tick.phases == 3 for tick in ticks)
-    assert ticks[3].bytes_read == ticks[3].bytes_in_all
-    assert ticks[7].residual is None  # nothing is judged on the way
+    select(tmp_path / "x.npy", 10, progress=ticks.append)
+    blocks = [0, 16384, 32768, 40_000, 40_000]  # the partition, whose last block that was, is told of too
+    assert [(tick.label, tick.rows) for tick in ticks] == [(label, n) for label in ("survey", "sum") for n in blocks]
+    assert [(tick.phase, tick.phases) for tick in ticks] == [(1, 2)] * 5 + [(2, 2)] * 5
+    assert [tick.bytes_read == tick.bytes_in_all for tick in ticks] == 2 * ([False] * 3 + [True] * 2)
+    assert ticks[-1].residual is None  # nothing is judged on the way
     ticks.clear()
     select(tmp_path / "x.npy", 10, method="streak", progress=ticks.append)
-    assert 0 < ticks[-1].residual < 1
+    assert [tick.label for tick in ticks] == ["survey"] * 5 + ["sum"] * 5 + ["select"] * 5
+    assert [tick.phase for tick in ticks[-5:]] == [3] * 5
+    assert all(tick.phases == 3 for tick in ticks)
+    assert all(0 < tick.residual < 1 for tick in ticks[-4:-1])
 
 
 def test_a_survey_is_a_sample_encoded(tmp_path):

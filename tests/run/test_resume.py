@@ -1,0 +1,373 @@
+"""Runs that survive: stopped, killed, refused, and gone on with by the same call."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
+from protosieve.kernels import Gaussian
+from protosieve.run import _engine
+from protosieve.run._signals import Stopped
+from volumes import repeated, volume
+
+pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
+
+KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 300
+
+ROWS = 1400  # of each file; with 300 columns a block has 2,048
+
+
+def table(name, rows, seed):
+    """Mixed columns wide enough for many blocks, some rows of which cannot be used."""
+    rng = np.random.default_rng(seed)
+    made = pd.DataFrame(rng.normal(size=(rows, 300)).round(3), columns=[f"c{j}" for j in range(300)])
+    made["name"] = [f"{name} {k}" for k in range(rows)]
+    made["colour"] = rng.choice([f"{name} {colour}" for colour in "abcd"], size=rows)
+    made.loc[rng.integers(rows, size=5), "c7"] = np.inf
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files of several formats."""
+    folder = tmp_path_factory.mktemp("rows")
+    table("parquet", ROWS, 0).to_parquet(folder / "0.parquet", row_group_size=700)
+    table("csv", ROWS, 1).to_csv(folder / "1.csv", index=False)
+    lines = table("jsonl", ROWS, 2).replace(np.inf, 0.0).to_json(orient="records", lines=True).splitlines()
+    lines[5] = lines[700] = lines[ROWS - 1] = "{"
+    (folder / "2.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def one_file(tmp_path_factory):
+    """A CSV file, which cannot be cut: all of it is one partition."""
+    path = tmp_path_factory.mktemp("one") / "rows.csv"
+    table("csv", 3 * ROWS, 3).to_csv(path, index=False)
+    return path
+
+
+OPTIONS = {"id": "name", "bad_rows": "skip", "sample": 1000}
+
+# Over one partition of many blocks, over several that have a block or two, and where rows are judged one by one.
+KINDS = {
+    "one partition": {},
+    "partitions": {"partition_rows": 600},
+    "one by one": {"method": "streak"},
+    "a target": {"target": True},
+}
+
+
+def run(rows, out, **options):
+    given = {**OPTIONS, **options}
+    return select(rows, 10, output=out, **{**given, "target": rows if given.get("target") else None})
+
+
+@pytest.fixture(scope="module")
+def wholes(tmp_path_factory):
+    """What a run that nobody stops writes, and the passes it tells of at every tick; each made once."""
+    out, made = tmp_path_factory.mktemp("whole"), {}
+
+    def whole(rows, kind="one partition"):
+        if (rows, kind) not in made:
+            ticks, path = [], out / f"{len(made)}.parquet"
+            run(rows, path, progress=ticks.append, **KINDS[kind])
+            made[rows, kind] = path.read_bytes(), [tick.label for tick in ticks]
+        return made[rows, kind]
+
+    return whole
+
+
+def stop_after(ticks):
+    """Ctrl-C, sent to ourselves, at the given tick."""
+    told = count(1)
+
+    def watch(tick):
+        if next(told) == ticks:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return watch
+
+
+KEPT = r"stopped (at row [\d,]+|after \d of \d partitions) of pass \d of \d; what was done is kept in .*work: the same"
+
+
+def stopped_and_gone_on(rows, kind, n, tmp_path):
+    """Stopped at tick n; returns what is written in the end, and how many ticks that took."""
+    out, work, ticks = tmp_path / "out.parquet", tmp_path / "work", []
+    with pytest.raises(Stopped, match=KEPT):
+        run(rows, out, work=work, progress=stop_after(n), **KINDS[kind])
+    assert not out.exists()
+    run(rows, out, work=work, progress=ticks.append, **KINDS[kind])
+    assert not work.exists()
+    found = out.read_bytes()
+    out.unlink()
+    return found, len(ticks)
+
+
+@repeated
+@pytest.mark.parametrize("kind", KINDS)
+def test_stopped_after_any_block_and_gone_on_with_it_is_the_same_byte_for_byte(folder, wholes, tmp_path, kind):
+    expected, labels = wholes(folder, kind)
+    assert set(labels) == {"survey", "sum"} | ({"select"} if kind == "one by one" else set())
+    for n in volume([len(labels) - 2], range(1, len(labels), 2)):
+        found, ticks = stopped_and_gone_on(folder, kind, n, tmp_path)
+        assert found == expected
+        assert ticks < len(labels) or n <= 2
+
+
+@repeated
+def test_a_single_file_goes_on_from_the_middle(one_file, wholes, tmp_path):
+    expected, labels = wholes(one_file)
+    assert labels == ["survey"] * 5 + ["sum"] * 5  # three blocks each
+    for n in volume([3, 8], range(1, 10)):
+        found, ticks = stopped_and_gone_on(one_file, "one partition", n, tmp_path)
+        assert found == expected
+        # of the first pass its beginning and its end are told, whatever was done; blocks that were done are not
+        done = [0, 0, 1, 2, 3, 3, 3, 4, 5, 6][n]
+        assert ticks == 10 - done
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["one partition", "one by one"])
+def test_stopped_again_and_again(folder, wholes, tmp_path, kind):
+    out, stops = tmp_path / "out.parquet", 0
+    while True:
+        try:
+            run(folder, out, work=tmp_path / "work", progress=stop_after(2 + stops), **KINDS[kind])
+            break
+        except Stopped:
+            stops += 1
+    assert stops >= 4
+    assert out.read_bytes() == wholes(folder, kind)[0]
+
+
+def test_stopped_without_a_folder_it_says_what_would_have_helped(folder, tmp_path):
+    with pytest.raises(Stopped, match=r"nothing was written\. With work='DIR' a run can go on later"):
+        run(folder, None, progress=stop_after(3))
+
+
+# What is kept of a partition is kept after every block, and at the n-th tick this process is killed. No tick: never.
+CODE = """
+import os, signal, sys
+from itertools import count
+from protosieve.cli import main
+from protosieve.run import _engine, _progress
+_engine._PAUSE = _engine._REST = 0
+told, ticks, life = _progress.Progress._tell, count(1), int(sys.argv[1])
+def tell(*arguments):
+    told(*arguments)
+    if next(ticks) == life:
+        os.kill(os.getpid(), signal.SIGKILL)
+_progress.Progress._tell = tell
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def command(rows, out, *more, life=0):
+    return [
+        *(sys.executable, "-W", "ignore", "-c", CODE, str(life), "select", rows, "-m", "10", "--id", "name"),
+        *("--bad-rows", "skip", "--sample", "1000", "--output", out, "--quiet", *more),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "life"),
+    [
+        ("one partition", 8),
+        ("one by one", 13),
+        *(pytest.param("one partition", n, marks=pytest.mark.thorough) for n in (3, 5)),
+    ],
+)
+def test_killed_after_a_block_and_gone_on_with_it_is_the_same_byte_for_byte(folder, wholes, tmp_path, kind, life):
+    """At a moment that is known: any moment is for the series below."""
+    (expected, labels), out, work, ticks = wholes(folder, kind), tmp_path / "out.parquet", tmp_path / "work", []
+    more = [word for name, value in KINDS[kind].items() for word in (f"--{name}", value)]
+    killed = subprocess.run(command(folder, out, "--work", work, *more, life=life))
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    run(folder, out, work=work, progress=ticks.append, **KINDS[kind])
+    assert len(ticks) < len(labels)
+    assert out.read_bytes() == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("more", [(), ("--partition-rows", "600"), ("--method", "streak")])
+def test_killed_at_any_moment_and_gone_on_with_it_is_the_same_byte_for_byte(folder, tmp_path, more):
+    began = time.monotonic()
+    subprocess.run(command(folder, tmp_path / "whole.parquet", *more), check=True)
+    length = time.monotonic() - began
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    rng = np.random.default_rng(0)
+    out, work = tmp_path / "out.parquet", tmp_path / "work"
+    kills = 0
+    while kills < -(-KILLS // 3):
+        process = subprocess.Popen(command(folder, out, "--work", work, *more))
+        try:
+            process.wait(rng.uniform(0.2, 1.2) * length)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            kills += 1
+        code = process.wait()
+        assert code in (0, -signal.SIGKILL)
+        if code == 0:
+            assert out.read_bytes() == whole
+            out.unlink()
+    subprocess.run(command(folder, out, "--work", work, *more), check=True)
+    assert out.read_bytes() == whole
+    left = {path.name for path in tmp_path.iterdir()} - {"out.parquet", "whole.parquet"}
+    assert all(name.startswith(".out.parquet.") for name in left)  # killed while it wrote the result itself
+
+
+def test_what_cannot_be_kept_is_a_warning_and_the_run_goes_on(folder, tmp_path):
+    """A limit on the size of files: what the run is fits into it, what it has done does not."""
+    words = ["-m", "protosieve", *command(folder, tmp_path / "out.parquet", "--work", tmp_path / "work")[6:]]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("no result kept of partition 0: ") == 1
+    assert "File too large" in done.stderr
+    assert "The run goes on" in done.stderr
+    assert not (tmp_path / "work").exists()
+    assert pd.read_parquet(tmp_path / "out.parquet").equals(run(folder, None).table.to_pandas())
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_before_work_starts(folder, tmp_path):
+    with pytest.raises(OutputError, match=r"no/work: cannot be made a folder for results: No such file or directory"):
+        run(folder, None, work=tmp_path / "no" / "work", progress=pytest.fail)
+
+
+@pytest.fixture
+def stored(folder, tmp_path):
+    """A run that was stopped, over a copy of the files."""
+    rows = tmp_path / "rows"
+    rows.mkdir()
+    for path in folder.iterdir():
+        (rows / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(Stopped):
+        run(rows, None, work=tmp_path / "work", progress=stop_after(3))
+    return rows, tmp_path / "work"
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.lock"}
+
+
+def refuses(words, rows, work, m=10, **options):
+    before = content(work)
+    with pytest.raises(StateFileError, match=words):
+        select(rows, m, work=work, **{**OPTIONS, **options})
+    assert content(work) == before
+
+
+def test_a_run_goes_on_with_the_same_options_only(stored):
+    rows, work = stored
+    refuses(
+        "is of another run: n_prototypes was 10 and is 11 now. Give what was given then, or delete", rows, work, m=11
+    )
+    refuses("random_state was 0 and is 1 now", rows, work, random_state=1)
+    refuses("sample was 1000 and is 2000 now", rows, work, sample=2000)
+    refuses("partition_rows was 250000 and is 600 now", rows, work, partition_rows=600)
+    refuses("method was 'swap' and is 'basic' now", rows, work, method="basic")
+    refuses(r"kernel was MultiScale\(width='median', .* and is MultiScale\(width=2.0, .* now", rows, work, width=2.0)
+    refuses(r"kernel was MultiScale\(.* and is Gaussian\(width='median'\) now", rows, work, kernel="gaussian")
+
+
+def test_a_run_goes_on_with_the_same_files_only(stored):
+    rows, work = stored
+    refuses("inputs was .*rows'. and is .*0.parquet'. now", rows / "0.parquet", work)
+    (rows / "3.parquet").write_bytes((rows / "0.parquet").read_bytes())
+    refuses(r"3\.parquet is new", rows, work)
+    (rows / "3.parquet").unlink()
+    before = (rows / "2.jsonl").read_bytes()
+    (rows / "2.jsonl").write_bytes(before + b" ")
+    refuses(r"2\.jsonl has changed: its size was [\d,]+ and is [\d,]+", rows, work)
+    (rows / "2.jsonl").write_bytes(before)
+    refuses(r"2\.jsonl has changed: its modified was", rows, work)
+    (rows / "2.jsonl").unlink()
+    refuses(r"2\.jsonl is gone", rows, work)
+
+
+def test_a_folder_of_something_else_is_left_alone(folder, tmp_path):
+    (tmp_path / "run.npz").write_text("do not lose this")
+    refuses("not a protosieve state file", folder, tmp_path)
+    ProtoSwap(3, kernel=Gaussian(1.0)).partial_fit(np.eye(4)).save(tmp_path / "run.npz")
+    refuses("is not of a run over files; give another work", folder, tmp_path)
+
+
+def test_what_a_killed_run_left_half_written_is_removed(folder, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".run.npz.abcd.tmp").write_bytes(b"half")
+    (tmp_path / "work" / ".survey-000000.npz.abcd.tmp").write_bytes(b"half")
+    run(folder, tmp_path / "out.parquet", work=tmp_path / "work")
+    assert not list((tmp_path / "work").iterdir())
+
+
+def test_a_result_that_could_not_be_written_needs_no_new_pass(folder, wholes, tmp_path, monkeypatch):
+    out, work = tmp_path / "no" / "out.parquet", tmp_path / "work"
+    out.parent.mkdir()
+
+    def spoil(tick):
+        if tick.label == "sum" and tick.rows and out.parent.exists():
+            out.parent.rmdir()
+
+    with pytest.raises(OutputError, match="no/out"):
+        run(folder, out, work=work, progress=spoil)
+    out.parent.mkdir()
+    with monkeypatch.context() as closed:
+        closed.setattr("protosieve.passes._pass.read_as_they_come", lambda *_: pytest.fail("rows were read again"))
+        run(folder, out, work=work)
+    assert out.read_bytes() == wholes(folder)[0]
+    assert not work.exists()
+
+
+def test_a_failed_run_keeps_what_is_done_and_writes_nothing(folder, tmp_path):
+    work = tmp_path / "work"
+    with pytest.raises(InputError, match="row"):
+        run(folder, tmp_path / "out.parquet", work=work, bad_rows="error", partition_rows=600)
+    assert not (tmp_path / "out.parquet").exists()
+    assert (work / "run.npz").exists()
+
+
+@pytest.mark.parametrize("method", ["swap", "streak"])
+def test_what_is_kept_does_not_grow_with_the_rows(tmp_path, method):
+    sizes = []
+    for n in (20_000, 80_000):
+        np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(n, 6)))
+        blocks = -(-n // 16384)
+        last = (blocks + 2) * (1 if method == "swap" else 2) + blocks  # of the last pass: the block before its last
+        work = tmp_path / f"{n}"
+        with pytest.raises(Stopped):
+            select(tmp_path / "x.npy", 10, sample=1000, method=method, work=work, progress=stop_after(last))
+        sizes.append(sum(path.stat().st_size for path in work.iterdir()))
+    assert sizes[1] < 1.1 * sizes[0]
+
+
+def test_what_is_kept_now_and_then_takes_little_of_the_time(monkeypatch):
+    """By a clock of our own: values that are dear to store are stored less often."""
+    clock, stored = [0.0], []
+
+    class Dear:
+        def keep(self, stage, number, value):
+            stored.append(clock[0])
+            clock[0] += 3.0
+
+    monkeypatch.setattr(_engine.time, "monotonic", lambda: clock[0])
+    work = type("Work", (), {"stage": "survey"})
+    keeping = _engine._Keeping(Dear(), work, type("Partition", (), {"number": 0}))
+    for _ in range(10_000):
+        clock[0] += 0.1
+        keeping.passed("so far")
+    assert len(stored) >= 3
+    assert len(stored) * 3.0 <= 0.05 * clock[0] + 3.0
