@@ -304,7 +304,7 @@ class Prototypes:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Prototypes":
-        """The result in a file that `protosieve.select` wrote: .parquet, .arrow, .json or .npz.
+        """The result in a file that `protosieve.select` wrote: .parquet or .arrow.
 
         Rows are encoded again from their columns. There is no ``sample``, no `mean` nor the like in ``parameters``, and
         no ``kernel`` where that was a function of your own. `InputError` for a file that is no such result.

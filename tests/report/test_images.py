@@ -153,7 +153,7 @@ def doctored(folder, path, cell, where):
     return protosieve.Prototypes.read(path)
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".json", ".npz", ".arrow"])
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_no_folder_is_taken_from_the_contents_of_a_result_file(tmp_path, monkeypatch, ending):
     for name in ("here", "private"):
         (tmp_path / name).mkdir()

@@ -251,7 +251,7 @@ WatchAt: TypeAlias = Annotated[
 Result: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="RESULT", show_default=False,
-                   help="What select -o has written: .parquet, .arrow, .json or .npz."),
+                   help="What select -o has written: .parquet or .arrow."),
 ]  # fmt: skip
 Data: TypeAlias = Annotated[
     list[str] | None,

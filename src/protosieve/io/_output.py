@@ -1,6 +1,5 @@
 """Results to files: whole or not at all, and the same bytes for the same result."""
 
-import base64
 import csv
 import io
 import os
@@ -23,11 +22,9 @@ from protosieve.io._file import explain
 from protosieve.io._formulas import escaped
 from protosieve.io._plain import as_json, as_numpy, as_values, ends_in_nul, is_text
 
-__all__ = ["KEY", "NULLS", "QUOTED", "SCHEMA", "as_dash", "check_output", "write_table"]
+__all__ = ["KEY", "as_dash", "check_output", "write_table"]
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
-SCHEMA, NULLS = "schema", "nulls"  # what formats without types and nulls say of these, beside the provenance
-QUOTED = "quoted"  # columns whose text is JSON text
 _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _FLOWING = (".csv", ".tsv", ".jsonl")  # formats that can be read as they come
 
@@ -130,11 +127,6 @@ def _arrow(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _schema(table: pa.Table) -> str:
-    """Names and types of the columns, as Arrow writes them."""
-    return base64.b64encode(table.schema.remove_metadata().serialize()).decode()
-
-
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
     columns = [as_values(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -146,8 +138,7 @@ def _json_lines(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
 
 def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     rows = ",\n".join(map(as_json, _rows(table)))
-    known = as_json({**provenance, SCHEMA: _schema(table)})
-    return f'{{"provenance": {known},\n"prototypes": [\n{rows}\n]}}\n'.encode()
+    return f'{{"provenance": {as_json(provenance)},\n"prototypes": [\n{rows}\n]}}\n'.encode()
 
 
 def _delimited(separator: str) -> Callable[[pa.Table, dict[str, Any]], bytes]:
@@ -206,7 +197,7 @@ def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     nulls = {name: np.flatnonzero(table[name].is_null()).tolist() for name in table.column_names}
     some = {name: rows for name, rows in nulls.items() if rows}
     quoted = [name for name in table.column_names if ends_in_nul(table[name])]
-    known = {**provenance, SCHEMA: _schema(table), NULLS: some, **({QUOTED: quoted} if quoted else {})}
+    known = {**provenance, "nulls": some, **({"quoted": quoted} if quoted else {})}  # what arrays cannot say
     arrays["provenance"] = np.array(as_json(known))
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:

@@ -1,21 +1,17 @@
 """Result files, read back: the table of prototypes and how it was made."""
 
-import base64
 import io
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from protosieve.errors import InputError, arg
-from protosieve.io._output import KEY, NULLS, QUOTED, SCHEMA
-from protosieve.io._restore import from_numpy, from_values
+from protosieve.io._output import KEY
 
 __all__ = ["read_result"]
 
@@ -23,7 +19,7 @@ Result = tuple[pa.Table, dict[str, Any]]
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
-    """The table and the provenance of a file that `write_table` wrote: .parquet, .arrow, .json or .npz.
+    """The table and the provenance of a file that `write_table` wrote: .parquet or .arrow.
 
     `InputError` for any other file, and for a damaged one. O(file) time and memory.
     """
@@ -64,34 +60,4 @@ def _arrow(data: bytes) -> Result:
     return table, _ours((table.schema.metadata or {}).get(KEY))
 
 
-def _json(data: bytes) -> Result:
-    found = json.loads(data)
-    provenance = _ours(json.dumps(found["provenance"]))
-    schema, rows = _schema(provenance), found["prototypes"]
-    columns = [from_values([row[field.name] for row in rows], field.type) for field in schema]
-    return pa.table(columns, names=schema.names), provenance
-
-
-def _npz(data: bytes) -> Result:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
-    provenance = _ours(str(arrays["provenance"][()]))
-    schema, nulls, quoted = _schema(provenance), provenance.pop(NULLS), provenance.pop(QUOTED, [])
-    columns = [
-        from_numpy(arrays[field.name], field.type, nulls.get(field.name, []), field.name in quoted) for field in schema
-    ]
-    return pa.table(columns, names=schema.names), provenance
-
-
-def _array(data: bytes) -> Any:
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-
-
-def _schema(provenance: dict[str, Any]) -> pa.Schema:
-    """The types of the columns, taken out of what is known of a file."""
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(provenance.pop(SCHEMA), validate=True)))
-
-
-_READERS: dict[str, Callable[[bytes], Result]] = {
-    ".parquet": _parquet, ".arrow": _arrow, ".json": _json, ".npz": _npz,
-}  # fmt: skip
+_READERS: dict[str, Callable[[bytes], Result]] = {".parquet": _parquet, ".arrow": _arrow}
