@@ -301,7 +301,11 @@ def test_formats_with_types_keep_formulas_as_text(ending, tmp_path):
     path = tmp_path / f"out.{ending}"
     table = pa.table({"name": FORMULAS})
     write_table(table, path, {"command": "", "version": "", "encoding": {}})
-    assert read_result(path)[0].equals(table)
+    read = {
+        "json": lambda: [row["name"] for row in json.loads(path.read_text())["prototypes"]],
+        "npz": lambda: np.load(path)["name"].tolist(),
+    }
+    assert read.get(ending, lambda: read_result(path)[0]["name"].to_pylist())() == FORMULAS
 
 
 # --- where it goes
