@@ -10,6 +10,8 @@ from itertools import count
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
@@ -134,6 +136,25 @@ def test_a_single_file_goes_on_from_the_middle(one_file, wholes, tmp_path):
         # of the first pass its beginning and its end are told, whatever was done; blocks that were done are not
         done = [0, 0, 1, 2, 3, 3, 3, 4, 5, 6][n]
         assert ticks == 10 - done
+
+
+@pytest.mark.parametrize("more", [{}, {"method": "streak"}])
+def test_values_of_rows_that_were_let_go_are_not_written(tmp_path, more):
+    """A dictionary names them all; what is kept of it on the way differs between the two runs."""
+    rng, n = np.random.default_rng(0), 40_000
+    names = pa.array([f"row {i}" for i in range(n)]).dictionary_encode()
+    pq.write_table(pa.table({"x": rng.normal(size=n), "y": rng.normal(size=n), "name": names}), tmp_path / "x.parquet")
+    given = {"id": "name", "sample": 500, **more}
+    for name in ("whole", "gone on"):
+        out = {"output": tmp_path / f"{name}.parquet", **given}
+        if name == "gone on":
+            out["work"] = tmp_path / "work"
+            with pytest.raises(Stopped):
+                select(tmp_path / "x.parquet", 10, progress=stop_after(3 if not more else 13), **out)
+        found = select(tmp_path / "x.parquet", 10, **out)
+        (chunk,) = found.table["name"].chunks
+        assert sorted(chunk.dictionary.to_pylist()) == sorted(chunk.to_pylist())
+    assert (tmp_path / "whole.parquet").read_bytes() == (tmp_path / "gone on.parquet").read_bytes()
 
 
 @pytest.mark.thorough

@@ -8,26 +8,22 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from protosieve.pipeline import _job
-from protosieve.pipeline._finish import snapshot
 
 from protosieve import select
+from protosieve.run import Onlookers
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 
 @pytest.fixture
 def looked(monkeypatch):
-    """A snapshot after every block, with the pass it was taken in and the rows it had used."""
+    """From when it is called, a look at every tick: its pass, the rows it had used, and what was seen."""
     found = []
-    take = _job.Job._take
-
-    def look(job, phase, block):
-        take(job, phase, block)
-        found.append((phase.label, job.run.rows, snapshot(job.run, [source.name for source in job.inputs])))
 
     def begin():
-        monkeypatch.setattr(_job.Job, "_take", look)
+        monkeypatch.setattr(
+            Onlookers, "__call__", lambda shown, tick: found.append((tick.label, tick.rows, shown.look()))
+        )
         return found
 
     return begin
@@ -38,30 +34,60 @@ def table(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(scale=3, size=(6, 3))[rng.integers(6, size=40_000)] + rng.normal(size=(40_000, 3))
     table = pa.table({"name": [f"row {i}" for i in range(len(X))], **{f"c{j}": X[:, j] for j in range(3)}})
-    pq.write_table(table, tmp_path / "x.parquet")
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=20_000)
     pq.write_table(table.slice(5000, 9000), tmp_path / "y.parquet")
     return table
 
 
-@pytest.mark.parametrize("options", [{}, {"exact_weights": True}, {"target": "y.parquet"}, {"method": "stream"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"partition_rows": 20_000}, {"sample": None}, {"target": "y.parquet"}, {"method": "stream"}],
+    ids=["one partition", "partitions", "a sample by default", "a target", "one by one"],
+)
 def test_a_run_that_is_looked_at_after_every_block_writes_the_same_bytes(table, tmp_path, looked, options):
-    given = {name: tmp_path / value if name == "target" else value for name, value in options.items()}
-    select(tmp_path / "x.parquet", 10, id="name", sample=1000, output=tmp_path / "plain.parquet", **given)
+    given = {"sample": 1000, **options}
+    given |= {"target": tmp_path / options["target"]} if "target" in options else {}
+    select(tmp_path / "x.parquet", 10, id="name", output=tmp_path / "plain.parquet", **given)
     found = looked()
-    result = select(tmp_path / "x.parquet", 10, id="name", sample=1000, output=tmp_path / "seen.parquet", **given)
+    select(tmp_path / "x.parquet", 10, id="name", output=tmp_path / "seen.parquet", **given)
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "seen.parquet").read_bytes()
+    assert {label for label, _, _ in found} >= {"survey", "sum"}
     for label, rows, seen in found:
-        assert (seen is not None) == (label in ("select", "review"))
-        if label == "select":
-            assert seen.n_seen == rows
-            assert seen.indices.max() < rows
-            assert seen.provenance["rows"] == rows
-            assert seen.sample.n_rows == (9000 if "target" in options else rows)
-            np.testing.assert_array_equal(seen.encoding.encode(seen.table), seen.rows)
-    if "exact_weights" not in options:
-        last = next(seen for _, _, seen in reversed(found) if seen is not None)
-        np.testing.assert_array_equal(last.weights, result.weights)
-        assert last.residual == result.residual
+        assert (seen is not None) == (label == "survey" and rows > 0 and "target" not in options)
+        if seen is not None:
+            check_look(seen, rows, table)
+
+
+def check_look(seen, rows, table):
+    """It is of the rows so far, and says no more of them than their sample can."""
+    assert len(seen) == 10
+    assert seen.n_seen == seen.provenance["rows"] == seen.sample.n_rows == rows
+    assert seen.indices.max() < rows
+    assert seen.certificate.sampling.population == rows
+    np.testing.assert_array_equal(seen.encoding.encode(seen.table), seen.rows)
+    assert seen.table["name"].to_pylist() == table["name"].take(seen.indices).to_pylist()
+
+
+def test_the_last_look_at_few_rows_is_the_result(table, tmp_path, looked):
+    pq.write_table(table.slice(0, 6000), tmp_path / "few.parquet", row_group_size=2000)
+    found = looked()
+    result = select(tmp_path / "few.parquet", 10, id="name", partition_rows=2000)
+    assert [rows for _, rows, _ in found] == [0, 2000, 2000, 4000, 4000, 6000, 6000]
+    last = found[-1][2]
+    np.testing.assert_array_equal(last.indices, result.indices)
+    np.testing.assert_array_equal(last.weights, result.weights)
+    assert (last.residual, last.certificate.sampling) == (result.residual, None)
+
+
+def test_what_a_look_says_is_left_is_near_to_what_is_left_of_the_rows_so_far(table, tmp_path, looked):
+    found = looked()
+    select(tmp_path / "x.parquet", 10, id="name")
+    _, rows, seen = next(one for one in found if one[2] is not None)
+    X = seen.encoding.encode(table.slice(0, rows)).astype(np.float64)
+    mine, w, kernel = seen.rows.astype(np.float64), seen.weights, seen.kernel
+    norm = np.mean([kernel(part, X).mean(axis=1).mean() for part in np.array_split(X, 64)])
+    left = 1 - (2 * w @ kernel(mine, X).mean(axis=1) - w @ kernel(mine) @ w) / norm
+    assert abs(left - seen.residual) < 4 * seen.certificate.standard_error
 
 
 def test_standard_input_is_looked_at_once_its_head_is_settled(table, looked, monkeypatch):
@@ -70,5 +96,6 @@ def test_standard_input_is_looked_at_once_its_head_is_settled(table, looked, mon
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.getvalue())))
     found = looked()
     result = select("-", 10, id="name", format="csv")
-    assert [seen.n_seen for _, _, seen in found] == [16_384, 32_768, 40_000]
+    assert found[0][1:] == (0, None)
+    assert [seen.n_seen for _, _, seen in found[1:]] == [16_384, 32_768, 40_000]
     np.testing.assert_array_equal(found[-1][2].indices, result.indices)

@@ -12,7 +12,7 @@ from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, check_count
 from protosieve.passes._row_sample import Records
-from protosieve.passes._tables import HeldRows
+from protosieve.passes._tables import HeldRows, compact
 from protosieve.preprocess import Encoding, Layout
 from protosieve.selectors import Saved, StreamSelector, restored
 
@@ -56,7 +56,8 @@ class Choice:
 
     def records(self) -> Records:
         """Of the prototypes, in their order."""
-        return Records(*self.held.of(self.selector.result_.indices))
+        numbers, files, table = self.held.of(self.selector.result_.indices)
+        return Records(numbers, files, compact(table))
 
     def storable(self) -> "Choice":
         twin = Choice(None, self.held.storable(), self.rows, self.until)

@@ -31,8 +31,8 @@ class Records(NamedTuple):
     table: pa.Table
 
     def taken(self, which: NDArray[np.int64]) -> "Records":
-        """Those at these positions."""
-        return Records(self.numbers[which], self.files[which], self.table.take(pa.array(which)))
+        """Those at these positions, with no values of others: what is written follows from the rows alone."""
+        return Records(self.numbers[which], self.files[which], compact(self.table.take(pa.array(which))))
 
     def of(self, numbers: NDArray[np.int64]) -> "Records":
         """Those of these numbers, which are there, in their order."""

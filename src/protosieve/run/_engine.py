@@ -30,7 +30,7 @@ class Engine(ABC):
     def __init__(self, job: Job, progress: Progress, stop: Stop, store: Store | None) -> None:
         self._job, self._progress, self._stop, self._store = job, progress, stop, store
         self._whole: Any = None  # the value of the partitions so far,
-        self._part: Any = None  # and that of one that is being read
+        self._part: Any = None  # and that of one that was read last, or is being read, before it is among them
 
     def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
         """One value of all partitions."""
@@ -41,6 +41,7 @@ class Engine(ABC):
                     self._whole = copy.deepcopy(value)  # an engine may hand out arrays that must not be written to
                 else:
                     self._whole.merge(value)
+                self._part = None
         whole: V = self._whole
         return whole
 
@@ -69,6 +70,7 @@ class Engine(ABC):
         begun: V | None = None if self._store is None else self._store.found(work.stage, partition.number)
         if begun is not None and begun.until is None:
             self._stop.check()
+            self._part = begun
             self._progress.passed(partition, begun.rows)
             return begun
         keeping = _Keeping(self._store, work, partition)
@@ -86,7 +88,6 @@ class Engine(ABC):
             if stopped.whole:
                 keeping.leave()
             raise
-        self._part = None
         if self._store is not None:
             self._store.keep(work.stage, partition.number, value)
         self._progress.passed(partition, value.rows)
