@@ -125,13 +125,18 @@ class Plan:
         with one_thread():
             return KernelMean(self.kernel, PointSums.by(self.kernel, stage_of(self._sample).rows, self.n_points))
 
+    @property
+    def _n_best(self) -> int:
+        """Rows most like the target that are kept: ProtoBasic's, and of another target than the inputs candidates."""
+        return self.n_prototypes if self.target is None else nearest_for(self.n_prototypes)
+
     def sums(self, stage: str, objective: KernelMean, *, of_target: bool, of_input: bool) -> SumsPass:
         """The pass over all rows of the target, of the inputs, or of what is both."""
         return SumsPass(
             stage=stage,
             encoding=self.encoding,
             objective=objective,
-            most=nearest_for(self.n_prototypes) if of_input else 0,
+            most=self._n_best if of_input else 0,
             n_points=self.n_points if of_target else 0,
             dtype=self.dtype,
             counts=self.counts if of_input else self.target_counts,
@@ -156,7 +161,7 @@ class Plan:
         rows, held = self.working(self.candidates.rows), self.candidates
         found, order = Best.none(rows), np.argsort(held.numbers)
         with one_thread():
-            found.take(objective.means(rows)[order], held.numbers[order], rows[order], nearest_for(self.n_prototypes))
+            found.take(objective.means(rows)[order], held.numbers[order], rows[order], self._n_best)
         return found
 
     def chosen(self, objective: KernelMean, best: Best) -> Prototypes:
@@ -164,7 +169,9 @@ class Plan:
         selector = self.selector(self.kernel)
         assert isinstance(selector, ProtoSwap)
         stage = stage_of(self.candidates)
-        drawn = SampledRows(self.working(stage.rows), stage.numbers, stage.mu)
+        drawn = replace(stage, rows=self.working(stage.rows))
+        if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
+            drawn = SampledRows.joined([drawn, best.others(drawn)])
         return selector.choose_from(drawn, best, objective, self.n_rows)
 
     def choosing(self, objective: KernelMean) -> ChoosePass:
@@ -202,11 +209,9 @@ class Plan:
 
     def data_sample(self) -> DataSample:
         """Rows to look at beside prototypes."""
-        numbers, sample = self.shown.numbers, self.target_sample
-        order = np.argsort(sample.numbers)
-        places = order[np.searchsorted(sample.numbers, numbers, sorter=order)]
-        table = typed(self.shown.table, self.encoding.layout)
-        return DataSample(numbers, sample.rows[places], table, self.n_target, self.target is not None)
+        numbers, table = self.shown.numbers, typed(self.shown.table, self.encoding.layout)
+        rows = self.target_sample.rows_of(numbers)
+        return DataSample(numbers, rows, table, self.n_target, self.target is not None)
 
     def fetching(self, numbers: NDArray[np.int64]) -> tuple[FetchPass, list[Partition]]:
         """The pass that brings the columns of rows that were not kept, and the partitions that have them."""

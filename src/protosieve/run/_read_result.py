@@ -149,10 +149,8 @@ def draw_sample(
                     watcher(Tick("look", 1, 1, sample.seen, done, sum(sizes), None, None))
     if sample.rows is None:
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
-    found, held = sample.light(), sample.rows.settled()
-    numbers = found.numbers
-    order = np.argsort(held.numbers)
-    rows = held.rows[order[np.searchsorted(held.numbers, numbers, sorter=order)]]
+    found = sample.light()
+    numbers, rows = found.numbers, sample.rows.settled().rows_of(found.numbers)
     folders, is_target = folders_of(source.name for source in sources), _is_target(sources, known)
     return DataSample(numbers, rows, typed(found.table, encoding.layout), sample.seen, is_target, folders)
 

@@ -243,10 +243,8 @@ class Stream:
 
     def _shown(self, encoding: Encoding) -> DataSample:
         assert self._sample.rows is not None
-        light, sample = self._sample.light(), self._sample.rows.settled()
-        order = np.argsort(sample.numbers)
-        places = order[np.searchsorted(sample.numbers, light.numbers, sorter=order)]
-        rows = encoding.transform(sample.rows[places])
+        light = self._sample.light()
+        rows = encoding.transform(self._sample.rows.settled().rows_of(light.numbers))
         return DataSample(light.numbers, rows, typed(light.table, encoding.layout), self._rows, False)
 
 

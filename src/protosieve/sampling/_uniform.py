@@ -1,6 +1,6 @@
 """The uniform sample that everything about a stream is made of: by hash of the row number, rows and all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -34,6 +34,12 @@ class SampledRows:
 
     def take(self, which: slice | Indices) -> "SampledRows":
         return SampledRows(self.rows[which], self.numbers[which], self.mu[which])
+
+    @classmethod
+    def joined(cls, parts: Sequence["SampledRows"]) -> "SampledRows":
+        """One after the other."""
+        rows, numbers, mu = zip(*((part.rows, part.numbers, part.mu) for part in parts), strict=True)
+        return cls(np.concatenate(rows), np.concatenate(numbers), np.concatenate(mu))
 
     def _check_form(self) -> None:
         require(are_raw(self.rows), "the rows of a sample")
@@ -111,11 +117,9 @@ class UniformSample:
     def settle(self) -> None:
         """Sort in the rows that wait."""
         if self.waiting:
-            parts = [self.held, *self.waiting]
-            numbers = np.concatenate([part.numbers for part in parts])
-            first = np.argsort(hashes(self.seed, numbers))[: self.size]
-            rows, mu = np.concatenate([part.rows for part in parts]), np.concatenate([part.mu for part in parts])
-            self.held, self.waiting = SampledRows(rows, numbers, mu).take(first), []
+            both = SampledRows.joined([self.held, *self.waiting])
+            first = np.argsort(hashes(self.seed, both.numbers))[: self.size]
+            self.held, self.waiting = both.take(first), []
             self.__post_init__()
 
     def settled(self) -> "UniformSample":
@@ -126,10 +130,15 @@ class UniformSample:
 
     def merge(self, other: "UniformSample", recode: Callable[[Array], Array] | None = None) -> None:
         """Take in the sample of other rows, drawn with the same seed; ``recode`` brings their codes to ours."""
-        assert (other.seed, other.size) == (self.seed, self.size)
+        assert (other.seed, other.size, other.limit) == (self.seed, self.size, self.limit)
         theirs, seen = other.settled().held, self.seen + other.seen
         self.observe(theirs.rows if recode is None else recode(theirs.rows), theirs.numbers, theirs.mu)
         self.seen = seen
+
+    def rows_of(self, numbers: Numbers) -> Array:
+        """Those of these numbers, all of which are in it and have been settled."""
+        order = np.argsort(self.numbers)
+        return self.rows[order[np.searchsorted(self.numbers, numbers, sorter=order)]]
 
     def first(self, size: int) -> "UniformSample":
         """The sample of another size, no larger, of the same rows."""

@@ -11,6 +11,7 @@ from protosieve._typed import are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
+from protosieve.sampling import SampledRows
 from protosieve.selectors._base import Selection, StreamSelector
 
 __all__ = ["Best", "ProtoBasic"]
@@ -46,6 +47,12 @@ class Best:
         found = Best.none(self.rows)
         found.take(self.pull, self.indices, self.rows, m)
         return found
+
+    def others(self, sample: SampledRows) -> SampledRows:
+        """Those that are not in a sample; their means are left open."""
+        other = ~np.isin(self.indices, sample.numbers)
+        rows = self.rows[other].astype(sample.rows.dtype, copy=False)
+        return SampledRows(rows, self.indices[other], np.zeros(len(rows)))
 
     def renew(self, objective: Objective) -> None:
         """The mean has changed."""

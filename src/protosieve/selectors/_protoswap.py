@@ -1,7 +1,7 @@
 """ProtoSwap: one set, improved by exchanges."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -293,11 +293,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """
         if not objective.mean.is_fixed or not isinstance(self.candidates, str):
             return SampledRows(drawn.rows, drawn.numbers, mu)
-        other = ~np.isin(best.indices, drawn.numbers)
-        rows = best.rows[other].astype(drawn.rows.dtype, copy=False)
-        more = objective.means(rows) if len(rows) else np.zeros(0)
-        parts = (drawn.rows, rows), (drawn.numbers, best.indices[other]), (mu, more)
-        return SampledRows(*map(np.concatenate, parts))
+        more = best.others(drawn)
+        known = objective.means(more.rows) if len(more) else more.mu
+        return SampledRows.joined([replace(drawn, mu=mu), replace(more, mu=known)])
 
     def _better(self, members: Members, best: Best, objective: KernelMean) -> Selection:
         """Of the two that are kept beside each other."""
@@ -315,8 +313,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """
         self._check_parameters()
         with one_thread():
-            offered = self._offered(candidates, objective.means(candidates.rows), best, objective)
-            chosen = self._better(self._exchange(offered, objective), best, objective)
+            drawn = replace(candidates, mu=objective.means(candidates.rows))
+            chosen = self._better(self._exchange(drawn, objective), best, objective)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
 
     def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
