@@ -15,8 +15,8 @@ Full: what is missing by the R rows s of a uniform sample that are no points. Th
 It agrees with all rows at the points; its error is that of the sample in what the points cannot express, small twice.
 Where the sample holds all rows it is exact. Weights v and a may have any sign.
 
-A fifth of the sample is held out: neither points nor candidates nor the full estimate are made of it, so it can judge
-what was.
+A fifth of the sample is held out: no point and no estimate is made of it, and which rows are held out has no influence
+on the choice, so it can judge the result.
 """
 
 from dataclasses import dataclass, field, replace
@@ -438,8 +438,8 @@ class CalibratedMean(Mean):
         more than 1,024 columns. A fifth of them is held out to judge results by.
     points : int, optional
         Random rows of the sample: exchanged ones express as much with half as many, and cost more than the other half.
-        By default as many as it takes, 128 to 3,072 and no more than four for each prototype or 1,024: until what they
-        cannot express leaves results in doubt by no more than a hundredth.
+        By default as many as it takes, 128 to 3,072 and no more than four for each prototype or 1,024: until residuals
+        are in doubt by a few hundredths at most.
     random_state : int, optional
         Seed of the sample; by default it follows from the selector's ``random_state``.
 

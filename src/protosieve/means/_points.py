@@ -1,9 +1,10 @@
 """How many points a mean needs, by what a sample says of them.
 
 P points tell the mean of all rows in their span; outside, a sample of R rows stands for them. What that leaves in doubt
-about ``|mu - q|^2`` is mostly a sum over pairs of rows with the standard error ``sqrt(2 p_2) / R``, where ``p_2`` is
-``trace Sigma^2`` for the covariance Sigma of rows outside the span (`_sampling.py`). It should be small against what m
-prototypes leave of the mean. The span of m random rows leaves more than they do, up to some ten times.
+about ``|mu - q|^2`` is, in the part that more points mend, a sum over pairs of rows with the standard error
+``sqrt(2 p_2) / R``, where ``p_2`` is ``trace Sigma^2`` for the covariance Sigma of rows outside the span
+(`_sampling.py`). It should be small against what m prototypes leave of the mean. The span of m random rows leaves more
+than they do, up to some ten times.
 
 With the Cholesky factor of all points at hand, that of the first P is its corner, and so are coordinates in their span:
 one factor tells of every P.
@@ -35,7 +36,7 @@ def enough_points(kernel: Kernel, points: Array, held_out: Array, n_prototypes: 
     coordinates, prepared = Span(kernel, points).coordinates(rows), kernel.prepare(rows)
     K = np.asarray(kernel.block(prepared, prepared))
     left, doubt = _outside(K, coordinates[:n_prototypes])
-    allowed = _SHARE * (left - 2 * doubt / len(rows))  # at least as much is left, but for one time in forty
+    allowed = _SHARE * (left - 2 * doubt / len(rows))  # what is left is itself in doubt
     found = _FEWEST
     while found < len(points):
         if _outside(K, coordinates[:found])[1] / len(held_out) <= allowed:

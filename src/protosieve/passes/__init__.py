@@ -19,7 +19,7 @@ from protosieve.passes._blocks import (
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._finish import Found, UnlikeHead, by_sample, finish, typed
-from protosieve.passes._job import SPARE, Job, job_of, layout_of, rows_of, sample_size, seed_of
+from protosieve.passes._job import SPARE, Job, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import KERNELS, METHODS, Options, kernel_of, names, options_of, several, shape_text
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
 from protosieve.passes._pass import Pass, Value, check_count
@@ -82,6 +82,7 @@ __all__ = [
     "read_blocks",
     "rows_of",
     "rows_per_block",
+    "sample_seed",
     "sample_size",
     "seed_of",
     "settle",

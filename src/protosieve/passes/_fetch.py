@@ -22,32 +22,41 @@ __all__ = ["FetchPass", "Fetched"]
 @storable
 @dataclass
 class Fetched:
-    """Some rows with their columns."""
+    """Some rows with their columns. In a state file these are an Arrow stream, kept as bytes."""
 
-    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # of those that are packed
     files: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    packed: NDArray[np.uint8] | None = None  # None where there are none
+    packed: NDArray[np.uint8] | None = None
     rows: int = 0
     until: Position | None = None
 
+    def __post_init__(self) -> None:
+        self._parts: list[Records] = []
+        if self.packed is not None:
+            self._parts = [Records(self.numbers, self.files, unpacked(self.packed))]
+        self.numbers, self.files, self.packed = self.numbers[:0], self.files[:0], None
+
     def _check_form(self) -> None:
-        length = 0 if self.packed is None else len(unpacked(self.packed))
-        require(self.numbers.shape == self.files.shape == (length,) and are_counts(self.rows), "rows that were fetched")
+        require(are_counts(self.rows), "rows that were fetched")
+        for numbers, files, table in self._parts:
+            require(numbers.shape == files.shape == (len(table),), "rows that were fetched")
 
     def storable(self) -> "Fetched":
-        return self
+        twin = Fetched(rows=self.rows, until=self.until)
+        if self._parts:
+            twin.numbers, twin.files, table = Records.joined(self._parts)
+            twin.packed = packed(table)
+        return twin
 
     def records(self) -> list[Records]:
-        """None, or one."""
-        return [] if self.packed is None else [Records(self.numbers, self.files, unpacked(self.packed))]
+        """In parts."""
+        return self._parts
 
-    def add(self, more: list[Records]) -> None:
-        if more:
-            self.numbers, self.files, table = Records.joined([*self.records(), *more])
-            self.packed = packed(table)
+    def add(self, more: Records) -> None:
+        self._parts.append(more)
 
     def merge(self, later: "Fetched") -> None:
-        self.add(later.records())
+        self._parts += later.records()
         self.rows += later.rows
 
 
@@ -80,4 +89,4 @@ class FetchPass(Pass[Fetched]):
         here = np.flatnonzero(np.isin(block.numbers, self.keys))
         if len(here):
             files = block.sources[here] + partition.first_file
-            value.add([Records(block.numbers[here], files, compact(taken(block.tables, here)))])
+            value.add(Records(block.numbers[here], files, compact(taken(block.tables, here))))

@@ -13,13 +13,12 @@ from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
-from protosieve.passes._row_sample import MOST
 from protosieve.passes._survey import SurveyPass
 from protosieve.passes._unchanged import fingerprint
 from protosieve.preprocess import Layout, is_number
 from protosieve.sampling import EVERY
 
-__all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_size", "seed_of"]
+__all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_seed", "sample_size", "seed_of"]
 
 # With so many times more rows within the limit than are wanted, three of four may turn out to be unusable. Where all
 # are used, there are enough of them but for one run in a thousand million.
@@ -55,7 +54,7 @@ class Job:
         """Over the files, at most: a sample that holds all rows leaves nothing to sum up."""
         if self.options.from_stdin:
             return 3 if self.targets else 1
-        judges = self.options.method != "swap"
+        judges = self.options.judges_rows
         return (4 if self.targets else 2) + judges
 
     def survey(self, of_target: bool = False) -> SurveyPass:
@@ -65,12 +64,19 @@ class Job:
         size = sample_size(self.options, self.layout.width, rows_of(self.inputs))
         return SurveyPass(
             stage="target-survey" if of_target else "survey",
-            seed=self.seed,
+            seed=sample_seed(self.seed, of_target),
             start=self.layout,
             skip=self.skip,
             size=size,
             limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
         )
+
+
+def sample_seed(seed: int, of_target: bool) -> int:
+    """Of the target's sample another than that of the inputs: they may share rows under the same numbers, and those
+    that judge must not be chosen for it.
+    """
+    return seed + of_target
 
 
 def rows_of(partitions: Sequence[Partition]) -> int | None:
@@ -88,10 +94,10 @@ def sample_size(options: Options, width: int, rows: int | None) -> int:
     """Rows of the uniform sample: those that may be chosen, and those held out to judge. At most, before ``rows``, the
     number of prototypes that follows from them, or the ``width`` of encoded rows are known.
     """
-    m = options.count(rows) if rows or not options.is_share else _MANY
-    if options.sample is not None:
-        return max(options.sample, 2 * min(m, rows or m))
-    return max(sample_for(m, max(width, 1)), min(2 * m, rows or MOST))
+    m = None if options.is_share and rows is None else options.count(rows)
+    wanted = sample_for(_MANY if m is None else m, max(width, 1)) if options.sample is None else options.sample
+    least = 0 if m is None else 2 * m  # twice as many rows to choose from as prototypes
+    return max(wanted, least if rows is None else min(least, rows))
 
 
 def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source], command: str | None = None) -> Job:

@@ -14,7 +14,7 @@ from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
 from protosieve.preprocess import SCALES
 from protosieve.report import image_shape_of
-from protosieve.selectors import SELECTORS, StreamSelector, whole_number
+from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, whole_number
 
 __all__ = ["KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
 
@@ -90,6 +90,11 @@ class Options:
     @property
     def from_stdin(self) -> bool:
         return self.inputs == ["-"]
+
+    @property
+    def judges_rows(self) -> bool:
+        """Whether the method judges rows one by one, and must see all of them."""
+        return self.method != ProtoSwap.method
 
     @property
     def is_share(self) -> bool:

@@ -74,11 +74,6 @@ class Plan:
         kernel = self.job.options.kernel if kernel is None else kernel
         return METHODS[self.job.options.method](self.n_prototypes, kernel=kernel, random_state=self.job.seed)
 
-    @property
-    def judges_rows(self) -> bool:
-        """Whether the method judges rows one by one, and must see all of them."""
-        return not isinstance(self.selector(), ProtoSwap)
-
     # -- all rows at hand
 
     def fitted(self) -> StreamSelector[Any, Any]:
@@ -92,14 +87,8 @@ class Plan:
 
     @cached_property
     def kernel(self) -> Kernel:
-        return self._kernel_like().resolve(self.working(_in_order(self.target_sample)), self.rng(3))
-
-    def rng(self, purpose: int) -> np.random.Generator:
-        """A generator for one purpose, of the run's seed."""
-        return np.random.default_rng([self.job.seed, purpose])
-
-    def _kernel_like(self) -> Kernel:
-        return self.job.options.kernel
+        rows, rng = self.working(_in_order(self.target_sample)), np.random.default_rng([self.job.seed, 3])
+        return self.job.options.kernel.resolve(rows, rng)
 
     def working(self, rows: Array) -> Array:
         """Rows in the dtype the kernel can be trusted in."""
@@ -107,7 +96,7 @@ class Plan:
 
     @property
     def dtype(self) -> str:
-        return "float32" if self._kernel_like().nonnegative else "float64"
+        return "float32" if self.job.options.kernel.nonnegative else "float64"
 
     @cached_property
     def _sample(self) -> UniformSample:
@@ -226,8 +215,10 @@ def _in_order(sample: UniformSample) -> Array:
     return sample.rows[np.argsort(sample.numbers)]
 
 
-def settle(job: Job, inputs: Summary, target: Summary | None = None) -> Plan:
-    """The plan that follows from all partitions. The summaries are changed where there is a target."""
+def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_prototypes: int | None = None) -> Plan:
+    """The plan that follows from all partitions, for as many prototypes as the options say of the inputs' rows, or so
+    many. The summaries are changed where there is a target.
+    """
     for names, found in ((job.names, inputs), ([file["name"] for file in job.target_files], target)):
         if found is not None:
             check_some(names, found)
@@ -238,7 +229,7 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None) -> Plan:
         inputs.learn(target, is_same=False)
     encoding = inputs.survey.settle(job.options.scale, job.options.max_categories)
     check_image_shape(job, encoding)
-    m = number_of_prototypes(job, n_rows)
+    m = number_of_prototypes(job, n_rows) if n_prototypes is None else n_prototypes
     size = min(sample_size(job.options, len(encoding.names), n_rows), inputs.sample.size)
     candidates = _encoded(inputs, size, encoding, numbering)
     seen, shown = inputs, numbering

@@ -5,13 +5,13 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
 from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
 from protosieve.objectives import Block as Judged
 from protosieve.objectives import KernelMean
 from protosieve.passes._blocks import Block, Position
@@ -85,7 +85,7 @@ class SumsPass(Pass[Sums]):
         return self.encoding.transform(raw).astype(self.dtype, copy=False)
 
     def take(self, value: Sums, block: Block, partition: Partition) -> None:
-        judge = partial(self._judged, block.rows, block.numbers)
+        judge = partial(self._judged, block, partition)
         starts = range(0, len(block), _STRIP)
         with one_thread():
             for start, found in zip(starts, ahead_of(judge, starts, in_threads=self.objective.in_threads), strict=True):
@@ -96,8 +96,12 @@ class SumsPass(Pass[Sums]):
                     numbers = block.numbers[start : start + _STRIP]
                     value.best.take(found.pull, numbers, found.rows, self.most)
 
-    def _judged(self, rows: Array, numbers: NDArray[np.int64], start: int) -> Judged:
-        return self.objective.block(int(numbers[start]), rows[start : start + _STRIP])
+    def _judged(self, block: Block, partition: Partition, start: int) -> Judged:
+        try:
+            return self.objective.block(0, block.rows[start : start + _STRIP])
+        except InputError as error:  # which counts rows from 0
+            place = int(block.numbers[start]) - partition.start.before
+            raise InputError(f"{partition.names[block.sources[start]]}, from row {place} on: {error}") from error
 
     def end(self, value: Sums, partition: Partition) -> None:
         check_count(partition.names, value.rows, self.counts.get(partition.number, 0))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import require
 
-__all__ = ["HeldRows", "compact", "decoded", "joined", "packed", "taken", "unpacked"]
+__all__ = ["HeldRows", "compact", "joined", "packed", "taken", "unpacked"]
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
@@ -33,11 +33,6 @@ def taken(tables: Sequence[pa.Table], rows: NDArray[np.int64]) -> pa.Table:
         for table, end in zip(tables, ends, strict=True)
     ]
     return joined(parts)
-
-
-def decoded(table: pa.Table) -> pa.Table:
-    """Values in place of codes: a dictionary holds every value of its column, however few rows are kept."""
-    return pa.table([_decoded(column) for column in table.columns], names=table.column_names)
 
 
 def compact(table: pa.Table) -> pa.Table:

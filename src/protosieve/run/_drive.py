@@ -61,7 +61,7 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
         numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
         return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_mean())
     objective, sums = _mean(plan, driver)
-    if plan.judges_rows:
+    if job.options.judges_rows:
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
         found, records = choice.selector.result_, choice.records()
         return plan.result(found, records.numbers, records, choice.selector.known_mean())
@@ -99,7 +99,8 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
 
     For a look at a run on its way, which it does not change: the summary must be a copy. It costs a second or so.
     """
-    if job.targets or not summary.rows:
+    sampled = summary.sample.rows
+    if job.targets or sampled is None or not len(sampled.all_numbers):
         return None
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last

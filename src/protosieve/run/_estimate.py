@@ -4,7 +4,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from protosieve import _defaults as default
 from protosieve.means import points_for
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
@@ -121,7 +120,7 @@ def estimate(job: Job, window: int = 1) -> Estimate:
         if not job.targets
         else sample_size(options, columns, rows),
         row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.files) / rows,
-        judges_rows=options.method != default.METHOD,
+        judges_rows=options.judges_rows,
     )
 
 

@@ -58,8 +58,7 @@ class Progress:
         self._done = self._rows = self._read = self._now = 0
         sizes = {file: s.size for one in partitions for file, s in one.files()}
         self._size = None if None in sizes.values() else sum(size for size in sizes.values() if size is not None)
-        self._firsts = {min(sizes): 0} if sizes else {}
-        total = 0
+        self._firsts, total = dict[int, int](), 0
         for file in sorted(sizes):
             self._firsts[file] = total
             total += sizes[file] or 0

@@ -15,7 +15,17 @@ from protosieve.errors import InputError
 from protosieve.io import Source, check_schemas, find_sources, read_result
 from protosieve.kernels import from_plain
 from protosieve.means import SamplingError
-from protosieve.passes import MOST, RowSample, fingerprint, names, partitions_of, read_blocks, typed, unchanged
+from protosieve.passes import (
+    MOST,
+    RowSample,
+    fingerprint,
+    names,
+    partitions_of,
+    read_blocks,
+    sample_seed,
+    typed,
+    unchanged,
+)
 from protosieve.preprocess import Encoding
 from protosieve.report import folders_of, own_names
 from protosieve.run._bar import bar
@@ -136,7 +146,9 @@ def draw_sample(
     sources = find_sources(names(files, "files"), format or asked["format"])
     check_schemas(sources)
     skip = (bad_rows or asked["bad_rows"]) == "skip"
-    sample = RowSample.empty(known["seed"], MOST)
+    is_target = _is_target(sources, known)
+    of_target = is_target and bool(known["parameters"]["target"])
+    sample = RowSample.empty(sample_seed(known["seed"], of_target), MOST)
     before, sizes = [fingerprint(source) for source in sources], [source.size or 0 for source in sources]
     with unchanged(sources, before), bar(quiet) as watcher:
         for partition in partitions_of(sources, asked["partition_rows"]):  # by which rows are known, as in the run
@@ -151,7 +163,7 @@ def draw_sample(
         raise InputError(f"{sources[0].name}: there are no rows that can be used; give files that have some")
     found = sample.light()
     numbers, rows = found.numbers, sample.rows.settled().rows_of(found.numbers)
-    folders, is_target = folders_of(source.name for source in sources), _is_target(sources, known)
+    folders = folders_of(source.name for source in sources)
     return DataSample(numbers, rows, typed(found.table, encoding.layout), sample.seen, is_target, folders)
 
 

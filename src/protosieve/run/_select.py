@@ -260,7 +260,7 @@ def _engine(
         return
     if isinstance(executor, LocalWorkers):
         _check_busy(len(job.inputs), executor.workers)
-    if job.options.method != default.METHOD:
+    if job.options.judges_rows:
         warnings.warn(
             ProtosieveWarning(
                 f"{arg('method', job.options.method)} judges rows one after the other: that pass is made in this "

@@ -82,7 +82,8 @@ class Stream:
         if not job.targets:
             return cls(job, None, None)
         alone = replace(job, inputs=job.targets, targets=[], files=job.target_files)
-        plan = settle(alone, driver.gather(job.survey(of_target=True), job.targets))
+        m = number_of_prototypes(job, None)
+        plan = settle(alone, driver.gather(job.survey(of_target=True), job.targets), n_prototypes=m)
         sums = None
         if not (plan.candidates.is_whole or any(s.comes_once for one in job.targets for s in one.stretches)):
             work = plan.sums("target-sums", plan.estimate, of_target=True, of_input=False)
