@@ -58,7 +58,8 @@ SURFACE = {
         "Position", "Records", "RowSample", "Summary", "Sums", "SumsPass", "SurveyPass", "UnlikeHead", "Value", "ahead",
         "by_sample", "changed", "check_count", "check_image_shape", "check_some", "fingerprint", "finish", "job_of",
         "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "options_of",
-        "partitions_of", "patience", "read_as_they_come", "read_blocks", "rows_of", "rows_per_block", "sample_size",
+        "partitions_of", "patience", "read_as_they_come", "read_blocks", "rows_of", "rows_per_block", "sample_seed",
+        "sample_size",
         "seed_of", "settle", "several", "shape_text", "typed", "unchanged",
     ],
     "protosieve.run": [

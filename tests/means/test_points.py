@@ -7,6 +7,7 @@ from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian, Laplacian, MultiScale
 from protosieve.means import CalibratedMean, points_for
 from protosieve.means._points import enough_points
+from protosieve.means._span import Span
 
 
 def rows(n, columns=6, seed=0):
@@ -35,11 +36,11 @@ def outside(kernel, points, held_out):
 def test_it_is_the_first_power_of_two_that_leaves_little_in_doubt(kernel, m):
     points, held_out = rows(1024, seed=1), rows(4096, seed=2)
     with one_thread():
-        found = enough_points(kernel, points, held_out, m)
-    looked_at = held_out[:1024].astype(float)
+        found = enough_points(Span(kernel, points), held_out, m)
+    looked_at = held_out[:512].astype(float)
     exact = points.astype(float)
     left, doubt = outside(kernel, exact[:m], looked_at)
-    allowed = 1e-3 * (left - 2 * doubt / 1024)
+    allowed = 1e-3 * (left - 2 * doubt / 512)
     sizes = [128, 256, 512]
     enough = [size for size in sizes if outside(kernel, exact[:size], looked_at)[1] / 4096 <= allowed]
     assert found == (enough[0] if enough else 1024)
@@ -48,13 +49,25 @@ def test_it_is_the_first_power_of_two_that_leaves_little_in_doubt(kernel, m):
 def test_wide_kernels_that_leave_next_to_nothing_get_all_points():
     points, held_out = rows(1024, 2), rows(2048, 2, seed=3)
     with one_thread():
-        assert enough_points(Gaussian(20.0), points, held_out, 500) == 1024
+        assert enough_points(Span(Gaussian(20.0), points), held_out, 500) == 1024
+
+
+def test_the_corner_of_a_span_is_the_span_of_its_first_points():
+    points, others = rows(200), rows(50, seed=4)
+    with one_thread():
+        whole = Span(MultiScale(2.0), points)
+        expected = Span(MultiScale(2.0), points[:80]).coordinates(others)
+        before = whole.corner(80).coordinates(others)
+        assert whole.root.shape == (200, 200)
+        after = whole.corner(80).coordinates(others)
+    np.testing.assert_array_equal(before, expected)
+    np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
 def test_few_rows_that_are_held_out_say_too_little():
     with one_thread():
-        assert enough_points(MultiScale(2.0), rows(300), rows(100, seed=1), 10) == 300
-        assert enough_points(MultiScale(2.0), rows(100), rows(2000, seed=1), 10) == 100
+        assert enough_points(Span(MultiScale(2.0), rows(300)), rows(100, seed=1), 10) == 300
+        assert enough_points(Span(MultiScale(2.0), rows(100)), rows(2000, seed=1), 10) == 100
 
 
 def test_a_target_is_summed_up_at_no_more_points_than_it_takes():

@@ -367,15 +367,17 @@ class CalibratedStream(MeanState):
         known = self._calibrated()
         self.drawn.settle()
         new = self.drawn.held.take(slice(max(self.sample.seen // _EARLY, _TILE)))
+        span = Span(self.kernel, new.rows)
         if self.n_prototypes:
             held_out = self.sample.rows[len(stage_of(self.sample)) :]
-            new = new.take(slice(enough_points(self.kernel, new.rows, held_out, self.n_prototypes)))
+            span = span.corner(enough_points(span, held_out, self.n_prototypes))
+            new = new.take(slice(len(span.rows)))
         places = _places(new.numbers, self.numbers)
         others = places < 0
         sums = self.sums[places]
         sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
         self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
-        self._prepared = self._span = self._known = None
+        self._prepared, self._span, self._known = None, span, None
 
     def _calibrated(self) -> Calibrated:
         """What is known as of now."""
@@ -493,7 +495,7 @@ def points_of(kernel: Kernel, sample: UniformSample, n_prototypes: int) -> int:
     """How many rows of a settled sample are points: as many as it takes by what the sample says of them."""
     stage = stage_of(sample).rows
     most = min(points_for(n_prototypes), stage_size(sample.size))
-    return enough_points(kernel, stage[:most], sample.rows[len(stage) :], n_prototypes)
+    return enough_points(Span(kernel, stage[:most]), sample.rows[len(stage) :], n_prototypes)
 
 
 def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: int) -> Calibrated:

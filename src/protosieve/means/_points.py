@@ -15,26 +15,25 @@ import math
 import numpy as np
 
 from protosieve._typing import Array, Float64
-from protosieve.kernels import Kernel
 from protosieve.means._span import Span
 
 __all__ = ["enough_points"]
 
 _FEWEST = 128
-_LOOKED_AT = 1024  # rows, by which pairs are judged
+_LOOKED_AT = 512  # rows, by which pairs are judged
 _SHARE = 1e-3  # of what the span of m random rows leaves: a hundredth of a tenth
 
 
-def enough_points(kernel: Kernel, points: Array, held_out: Array, n_prototypes: int) -> int:
-    """How many of the first ``points`` do, 128 times a power of two, or all; ``held_out`` are other rows.
+def enough_points(span: Span, held_out: Array, n_prototypes: int) -> int:
+    """How many of the first points of a span do, 128 times a power of two, or all; ``held_out`` are other rows.
 
-    O(P^2 (P + 1024)) for all P points: less than the sums of a few thousand rows.
+    O(P^2 (P + 512)) for all P points: less than the sums of a few thousand rows.
     """
-    rows = held_out[:_LOOKED_AT].astype(np.float64)
+    points, rows = span.rows, held_out[:_LOOKED_AT].astype(np.float64)
     if len(rows) < _LOOKED_AT or len(points) <= _FEWEST:
         return len(points)
-    coordinates, prepared = Span(kernel, points).coordinates(rows), kernel.prepare(rows)
-    K = np.asarray(kernel.block(prepared, prepared))
+    coordinates, prepared = span.coordinates(rows), span.kernel.prepare(rows)
+    K = np.asarray(span.kernel.block(prepared, prepared))
     left, doubt = _outside(K, coordinates[:n_prototypes])
     allowed = _SHARE * (left - 2 * doubt / len(rows))  # what is left is itself in doubt
     found = _FEWEST
