@@ -24,7 +24,7 @@ def smallest(seed, numbers, most):
 def block(rows, table, part):
     """Some of the rows, half of a hundred in one file and half in the next."""
     tables = [table.slice(part[0], len(part))] if len(part) else []
-    return Block(rows[part], tables, part, part // 50 % 2, LeftOut(), Position(), 0)
+    return Block(rows[part], tables, part, part // 50 % 2, part, LeftOut(), Position(), 0)
 
 
 def fed(sample, rows, cuts, table, first=0):

@@ -99,3 +99,10 @@ def test_standard_input_is_looked_at_once_its_head_is_settled(table, looked, mon
     assert found[0][1:] == (0, None)
     assert [seen.n_seen for _, _, seen in found[1:]] == [16_384, 32_768, 40_000]
     np.testing.assert_array_equal(found[-1][2].indices, result.indices)
+
+
+def test_before_any_row_is_sampled_there_is_nothing_to_look_at(tmp_path):
+    pq.write_table(pa.table({"x": np.arange(3000.0)}), tmp_path / "rows.parquet")
+    job, _ = begin(Options([str(tmp_path / "rows.parquet")], 3, sample=10))
+    work = replace(job.survey(), limit=0)
+    assert snapshot(job, work.over(job.inputs[0])) is None

@@ -147,3 +147,13 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
         ParameterError, match=r"n_prototypes='1%' is a share, and standard input does not .* n_prototypes=500$"
     ):
         select("-", "1%")
+
+
+def test_a_target_of_fewer_rows_than_prototypes_does_not_limit_them(tmp_path, stdin):
+    rng = np.random.default_rng(0)
+    (tmp_path / "target.csv").write_text("x\n" + "".join(f"{value}\n" for value in rng.normal(size=4)))
+    stdin("x\n" + "".join(f"{value}\n" for value in rng.normal(size=100)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "20 prototypes were asked for", ProtosieveWarning)
+        result = select("-", 20, target=tmp_path / "target.csv", format="csv")
+    assert result.provenance["n_prototypes"] == 20

@@ -74,6 +74,7 @@ class Block:
     tables: list[pa.Table]  # the columns asked for, one table after the other: their types may differ
     numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
     sources: NDArray[np.int64]  # the file of each row
+    in_file: NDArray[np.int64]  # and its number there
     left_out: LeftOut  # since the block before
     until: Position  # where the next block begins
     bytes_read: int  # of all files so far
@@ -256,6 +257,7 @@ class _Waiting:
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),
+            in_file=_concatenated([part.numbers for part in taken]),
             left_out=left_out,
             until=until,
             bytes_read=self._bytes,

@@ -99,9 +99,17 @@ class SumsPass(Pass[Sums]):
     def _judged(self, block: Block, partition: Partition, start: int) -> Judged:
         try:
             return self.objective.block(0, block.rows[start : start + _STRIP])
-        except InputError as error:  # which counts rows from 0
-            place = int(block.numbers[start]) - partition.start.before
-            raise InputError(f"{partition.names[block.sources[start]]}, from row {place} on: {error}") from error
+        except InputError as error:
+            raise self._first_error(block, partition, start) or error from error
+
+    def _first_error(self, block: Block, partition: Partition, start: int) -> InputError | None:
+        """Of the first row of a strip that cannot be judged: which it is."""
+        for i in range(start, min(start + _STRIP, len(block))):
+            try:
+                self.objective.block(int(block.in_file[i]), block.rows[i : i + 1])
+            except InputError as error:
+                return InputError(f"{partition.names[block.sources[i]]}, {error}")
+        return None
 
     def end(self, value: Sums, partition: Partition) -> None:
         check_count(partition.names, value.rows, self.counts.get(partition.number, 0))
