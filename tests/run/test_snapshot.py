@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from protosieve import select
-from protosieve.run import Onlookers
+from protosieve.passes import Options
+from protosieve.run import Onlookers, begin
+from protosieve.run._drive import snapshot
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 

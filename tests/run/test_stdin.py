@@ -2,12 +2,13 @@
 
 import io
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from protosieve import InputError, ParameterError, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, select
 from protosieve._words import unlike_head
 from table_files import COLUMNS, frame, numbers, write
 
@@ -152,7 +153,7 @@ def test_what_needs_more_than_one_pass_is_refused_for_standard_input(tmp_path):
 def test_a_target_of_fewer_rows_than_prototypes_does_not_limit_them(tmp_path, stdin):
     rng = np.random.default_rng(0)
     (tmp_path / "target.csv").write_text("x\n" + "".join(f"{value}\n" for value in rng.normal(size=4)))
-    stdin("x\n" + "".join(f"{value}\n" for value in rng.normal(size=100)))
+    stdin(("x\n" + "".join(f"{value}\n" for value in rng.normal(size=100))).encode())
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "20 prototypes were asked for", ProtosieveWarning)
         result = select("-", 20, target=tmp_path / "target.csv", format="csv")
