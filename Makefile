@@ -8,14 +8,18 @@ ifneq ($(wildcard ../shared/data/letters.npz),)
 export PROTOSIEVE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-rest test-all lint types contracts unit bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
+# Tests start many processes, which need not compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
 
-test: lint types contracts unit  ## What must be green before a merge: ten minutes or so on two cores
+test: $(VENV)/.ready  ## What must be green before a merge
+	$(MAKE) --no-print-directory --jobs=2 lint types contracts unit
 
-test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples: twenty minutes or so
+test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples
 	HYPOTHESIS_PROFILE=full $(RUN) -m pytest -n auto --dist loadgroup -m "thorough or repeated"
 
 test-all: test test-rest  ## Every test, with all that it tries
@@ -32,6 +36,11 @@ contracts: $(VENV)/.ready
 
 unit: $(VENV)/.ready
 	$(RUN) -m pytest -n auto --dist loadgroup -m "not thorough"
+
+coverage: $(VENV)/.ready  ## Branch coverage of the package by the tests of `make test`, processes they start included
+	$(VENV)/bin/coverage run -m pytest -n auto --dist loadgroup -m "not thorough"
+	$(VENV)/bin/coverage combine --quiet
+	$(VENV)/bin/coverage report --skip-covered
 
 test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
 	$(VENV)-spark/bin/python -m pytest tests/spark
@@ -84,7 +93,7 @@ soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged st
 	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

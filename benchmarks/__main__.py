@@ -18,19 +18,18 @@ import scipy
 import protosieve
 from benchmarks._literal import literal
 from benchmarks._measure import clocked_mean, forget_peak, paper_data, peak_mb, resident_mb, thresholds
-from protosieve import ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve import selectors
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian
 
-SELECTORS = {cls.__name__: cls for cls in (ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak)}
-WITHOUT_EPSILON = ("ProtoBasic", "ProtoDash", "ProtoSwap")
+SELECTORS = {cls.__name__: cls for cls in selectors.SELECTORS}
 SIZES = {"mnist": 750, "letters": 500}
 KERNEL = Gaussian(width=5.0)
 
 
 def build(name: str, m: int) -> protosieve.ProtoBasic:
     """A selector as the paper sets it."""
-    options = {} if name in WITHOUT_EPSILON else {"epsilon": 0.4}
+    options = {"epsilon": 0.4} if hasattr(SELECTORS[name], "epsilon") else {}
     return SELECTORS[name](m, kernel=KERNEL, random_state=0, **options)
 
 
@@ -114,8 +113,8 @@ def main() -> None:
         f"protosieve {protosieve.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, {platform.machine()}"
     )
     for data, m in SIZES.items():
-        names = [name for name in SELECTORS if not (options.quick and name == "Streak")]
-        rows = {name: in_its_own_process("fit", name, data, 1 if name == "Streak" else 5) for name in names}
+        names = [name for name, cls in SELECTORS.items() if not (options.quick and cls.is_slow)]
+        rows = {name: in_its_own_process("fit", name, data, 1 if SELECTORS[name].is_slow else 5) for name in names}
         table(f"{data}, m = {m}, width 5, epsilon 0.4, float32", rows)
     cases = [(name, 100, 8000) for name in ("ProtoStream", "ProtoBasic", "ProtoDash", "Streak")]
     cases += [] if options.quick else [(name, 300, 8000) for name in ("ProtoStream", "ProtoBasic", "ProtoDash")]

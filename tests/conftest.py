@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import is_hypothesis_test, settings
 
 from browsers import Visit, open_browser
 from experiments.datasets import load_letters, load_mnist
-from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak
+from protosieve import selectors
 from protosieve._blas import one_thread
-from protosieve.io._places import Pipe
+from protosieve.io._locations import Pipe
+from protosieve.selectors import BatchSelector, StreamSelector
 from volumes import EXAMPLES, PROFILE
 
 # Where tests run in the background Ctrl-C is ignored, here and in every process started from here.
@@ -25,8 +27,8 @@ for name, count in EXAMPLES.items():
     settings.register_profile(name, max_examples=count, derandomize=name != "explore", deadline=None)
 settings.load_profile(PROFILE)
 
-SELECTORS = (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak)
-BATCH_SELECTORS = (MMDCritic, ProtoDash)
+SELECTORS = tuple(cls for cls in selectors.SELECTORS if issubclass(cls, StreamSelector))
+BATCH_SELECTORS = tuple(cls for cls in selectors.SELECTORS if issubclass(cls, BatchSelector))
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +118,23 @@ def visit(browser):
     yield one
     for each in visits:
         each.context.close()
+
+
+@pytest.fixture
+def full_disk():
+    """A context in which a limit on the size of files stops the writing half way, as a full disk does."""
+    resource = pytest.importorskip("resource")
+
+    @contextmanager
+    def limited():
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
 
 
 def write_rows(path):

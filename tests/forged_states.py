@@ -22,12 +22,13 @@ from unittest import mock
 import numpy as np
 
 import protosieve
-from protosieve import ProtoBasic, ProtosieveError, ProtoStream, ProtoSwap, SieveStreaming, Streak, _state
+from protosieve import ProtosieveError, ProtoStream, ProtoSwap, _state
 from protosieve.kernels import Gaussian, Laplacian, Linear, Polynomial
 from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
 from protosieve.objectives import LeastSquares, Logistic
 from protosieve.passes import _row_sample
 from protosieve.run import Store, _engine
+from protosieve.selectors import SELECTORS, StreamSelector
 
 LIMIT = 1 << 30  # bytes of data
 PATIENCE = 120  # seconds for one file
@@ -50,7 +51,7 @@ def rows(n, seed=0):
 def selectors():
     """Selectors on their way, of every kind."""
     few = {"random_state": 0, "block_size": 32}
-    made = [(kind, mean) for kind in (ProtoBasic, ProtoStream, ProtoSwap, SieveStreaming, Streak) for mean in MEANS]
+    made = [(kind, mean) for kind in SELECTORS if issubclass(kind, StreamSelector) for mean in MEANS]
     for kind, mean in made:
         yield kind(6, mean=mean, **few).partial_fit(rows(150))
     for kernel in (Laplacian(2.0), Linear(), Polynomial(2), Gaussian(1.0)):
@@ -256,7 +257,7 @@ def beginnings(folder):
             path = folder / f"{run}-{work.stage}.npz"
             _state.write(path, work)
             found.append(("pass", path, *opened(path)))
-    missing = {"Begun", "Summary", "RowSample", "Sums", "Choice", "Fetched", "SurveyPass", "SumsPass", "ChoosePass"}
+    missing = {"RunHead", "Summary", "RowSample", "Sums", "Choice", "Fetched", "SurveyPass", "SumsPass", "ChoosePass"}
     assert missing <= {name for *_, body, _ in found for name in types(body)}
     return found
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from protosieve.io import BadRows, find_sources
+from protosieve.io._formats import ENDINGS
 
-TEXT_FORMATS = ["csv", "tsv", "csv.gz", "tsv.gz", "jsonl", "ndjson", "jsonl.gz"]
-TABLE_FORMATS = ["parquet", "pq", "arrow", "feather", "ipc", *TEXT_FORMATS, "npz"]
+TABLE_FORMATS = [ending.removeprefix(".") for ending in ENDINGS if ending != ".npy"]  # which holds one column
 
 
 def sample(rows=50, seed=0):

@@ -15,7 +15,7 @@ import pytest
 from protosieve import select
 from protosieve.passes import ChoosePass, FetchPass, SumsPass, SurveyPass, _blocks, _row_sample
 from protosieve.run import _engine
-from protosieve.run._task import Attempt
+from protosieve.run._attempt import Attempt
 
 PASSES: dict[str, Any] = {"survey": SurveyPass, "sums": SumsPass, "choose": ChoosePass, "fetch": FetchPass}
 

@@ -7,6 +7,7 @@ anything: a run that was decided by less than rounding cannot be compared.
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -191,13 +192,14 @@ def sievestreaming(K, mu, m, epsilon):
 
 
 def streak(K, mu, m, epsilon):
-    """Streak with a fresh program for every row and threshold."""
+    """Streak with a fresh program for every row and set; thresholds often have the same set."""
     run, sets, values = Run(), {}, {}
     best_value, singles, single_margin = -math.inf, [], math.inf
 
-    def worth(members):
-        inside = np.ix_(members, members)
-        return value(K[inside], mu[members], solve(K[inside], mu[members]))
+    @cache
+    def worth(*members):
+        inside, means = np.ix_(members, members), mu[list(members)]
+        return value(K[inside], means, solve(K[inside], means))
 
     for j in range(len(mu)):
         alone = max(mu[j], 0.0) ** 2 / (2 * K[j, j])
@@ -211,7 +213,7 @@ def streak(K, mu, m, epsilon):
             members = sets.setdefault(level, [])
             if len(members) >= m:
                 continue
-            new = worth([*members, j])
+            new = worth(*members, j)
             if run.compare(new - values.get(level, 0.0), (1 + epsilon) ** level / m) >= 0:
                 members.append(j)
                 values[level] = new
@@ -311,10 +313,36 @@ def mmdcritic(K, mu, m):
     return run
 
 
+# Of each regression, by the name of its class in lower case: ``phi`` and its slope at a predictor, and responses drawn
+# at one.
+
+
+def _leastsquares(y, eta):
+    return -0.5 * np.mean((y - eta) ** 2), (y - eta) / len(eta)
+
+
+def _logistic(y, eta):
+    return np.mean(y * eta - np.logaddexp(0, eta)), (y - 1 / (1 + np.exp(-eta))) / len(eta)
+
+
+def _poisson(y, eta):
+    return np.mean(y * eta - np.exp(eta)), (y - np.exp(eta)) / len(eta)
+
+
+REGRESSIONS = {
+    "leastsquares": (_leastsquares, lambda eta, rng: eta + 0.5 * rng.normal(size=len(eta))),
+    "logistic": (_logistic, lambda eta, rng: (rng.random(len(eta)) < 1 / (1 + np.exp(-eta))).astype(float)),
+    "poisson": (
+        _poisson,
+        lambda eta, rng: rng.poisson(np.exp(np.minimum(eta, 3.0))).astype(float) + (np.arange(len(eta)) == 0),
+    ),
+}
+
+
 class Regression:
     """Features, a function of their predictor, and SciPy to fit it: every set afresh, from zero.
 
-    ``kind`` is "squares", "logistic" or "poisson". Values are those above the fit without features.
+    ``kind`` is one of `REGRESSIONS`. Values are those above the fit without features.
     """
 
     def __init__(self, rows, y, kind, *, signed, ridge, intercept):
@@ -326,12 +354,7 @@ class Regression:
         self._known.clear()
 
     def phi(self, eta):
-        if self.kind == "squares":
-            return -0.5 * np.mean((self.y - eta) ** 2), (self.y - eta) / len(eta)
-        if self.kind == "logistic":
-            p = 1 / (1 + np.exp(-eta))
-            return np.mean(self.y * eta - np.logaddexp(0, eta)), (self.y - p) / len(eta)
-        return np.mean(self.y * eta - np.exp(eta)), (self.y - np.exp(eta)) / len(eta)
+        return REGRESSIONS[self.kind][0](self.y, eta)
 
     def _loss(self, p, X):
         eta = p[1:] @ X + p[0]
@@ -554,7 +577,7 @@ def _columns_of(plan, numbers):
     if np.isin(numbers, plan.records.numbers).all():
         return plan.records.of(numbers)
     work, partitions = plan.fetching(numbers)
-    fetched = [one.under(plan.numbering.numbers) for one in merged_in_turn(work, partitions).records()]
+    fetched = [one.under(plan.numbering.numbers) for one in merged_in_turn(work, partitions).records]
     return Records.joined([plan.records, *fetched]).of(numbers)
 
 
@@ -569,11 +592,11 @@ def merged_in_turn(work, partitions):
 def over(work, partition):
     """A pass over one partition, block after block, nothing read ahead."""
     value = work.begin(partition)
-    how = (work.columns, partition.start, work.skip, lambda: work.grows, work.convert)
-    for block in read_blocks(partition.stretches, work.layout(value), *how):
+    how = (work.columns, partition.start, work.skip, lambda: work.grows)
+    for block in read_blocks(partition.row_ranges, work.layout(value), *how):
         value.rows += len(block)
         if len(block):
-            work.take(value, block, partition)
+            work.take(value, block, work.look(block, partition), partition)
         work.left_out(value, block)
         value.until = block.until
     work.end(value, partition)

@@ -1,11 +1,11 @@
-"""Stories as the report's page gets them: digits, a table, texts, and a hostile, a bare and a large one."""
+"""Data as the report's page gets it: digits, a table, texts, and a hostile, a bare and a large one."""
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 from report_page_parts import (
     HOSTILE,
-    Story,
+    PageData,
     around,
     card,
     category,
@@ -42,10 +42,9 @@ _COMMAND = (
 )
 
 
-def bare() -> Story:
+def bare() -> PageData:
     """All that may be null is."""
     return {
-        "format": 1,
         "title": "2 rows",
         "version": "0.1.0",
         "state": None,
@@ -60,11 +59,11 @@ def bare() -> Story:
         "map": None,
         "coverage": {"sentence": "", "shares": None, "labels": None, "features": None},
         "stream": None,
-        "again": {"command": None, "files": [], "details": [], "parameters": {}},
+        "rerun": {"command": None, "files": [], "details": [], "parameters": {}},
     }
 
 
-def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
+def digits(m: int = 20, points: int = 1797, seed: int = 0) -> PageData:
     """Rows of scikit-learn's digits, with pictures."""
     X, y = load_digits(return_X_y=True)
     rows, shares = chosen(X, m, seed)
@@ -90,7 +89,6 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
                 share=float(shares[i]),
                 label=str(y[row]),
                 image=digit(X[row]),
-                at=flat[row].tolist(),
                 file=f"part-{row % 3}.parquet",
                 around=around(y[near == i]),
                 fields=[["image id", f"image {row:04d}"], ["writer", f"w{row % 43}"]],
@@ -110,6 +108,7 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
                 [*(flat[i % 1797] + i // 1797).tolist(), int(y[i % 1797]), int(near[i % 1797])] for i in range(points)
             ],
             "labels": [str(k) for k in range(10)],
+            "prototypes": flat[rows].tolist(),
             "sentence": "Two directions show 29 % of the variance.",
         },
         "coverage": {
@@ -136,7 +135,7 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
             },
         },
         "stream": stream(40, 1797),
-        "again": {
+        "rerun": {
             "command": _COMMAND,
             "files": [{"name": f"digits/part-{k}.parquet", "size": 41_234 + k} for k in range(3)],
             "details": [["seed", "0"], ["protosieve", "0.1.0"], ["numpy", "2.1.0"], ["seconds", "1.8"]],
@@ -145,7 +144,7 @@ def digits(m: int = 20, points: int = 1797, seed: int = 0) -> Story:
     }
 
 
-def mixed() -> Story:
+def mixed() -> PageData:
     """A table of numbers and categories, with what makes each row differ; no picture, no text, two labels."""
     rng = np.random.default_rng(1)
     weights = np.sort(rng.dirichlet(np.full(36, 2.0)))[::-1].tolist()
@@ -159,7 +158,6 @@ def mixed() -> Story:
                 weight,
                 share=weight,
                 label=_INCOMES[int(rng.random() < 0.3)],
-                at=rng.normal(size=2).tolist(),
                 around=[[_INCOMES[0], 0.8], [_INCOMES[1], 0.2]],
                 differs=_differs(rng),
                 fields=[
@@ -198,7 +196,7 @@ def mixed() -> Story:
     }
 
 
-def _differs(rng: np.random.Generator) -> list[Story]:
+def _differs(rng: np.random.Generator) -> list[PageData]:
     by = np.sort(np.abs(rng.normal(0, 1.5, size=4)))[::-1] * rng.choice([-1, 1], 4)
     names = rng.permutation(_TRAITS)[:4].tolist()
     return [
@@ -207,7 +205,7 @@ def _differs(rng: np.random.Generator) -> list[Story]:
     ]
 
 
-def texts() -> Story:
+def texts() -> PageData:
     """Questions to a bank: long and short, of many labels, without the data's own labels."""
     rng = np.random.default_rng(2)
     labels = [f"{_INTENTS[k % 6]} {k // 6 or ''}".strip() for k in range(30)]
@@ -222,7 +220,6 @@ def texts() -> Story:
                 share=weight,
                 label=labels[i % 30],
                 text=_ASKED[i % 5],
-                at=rng.normal(size=2).tolist(),
                 around=[[labels[i % 30], 0.7], [None, 0.3]],
             )
             for i, weight in enumerate(np.sort(rng.dirichlet(np.full(60, 3.0)))[::-1].tolist())
@@ -240,43 +237,44 @@ def texts() -> Story:
     }
 
 
-def _cloud(rng: np.random.Generator, points: int, cards: int, labels: list[str]) -> Story:
+def _cloud(rng: np.random.Generator, points: int, cards: int, labels: list[str]) -> PageData:
     at = rng.normal(size=(points, 2)).tolist()
     dots = [[x, y, int(rng.integers(len(labels))), int(rng.integers(cards))] for x, y in at]
     return {
         "axes": ["PC 1, 21 %", "PC 2, 12 %"],
         "points": dots,
+        "prototypes": rng.normal(size=(cards, 2)).tolist(),
         "labels": labels,
         "sentence": "A third of the variance.",
     }
 
 
-def hostile() -> Story:
+def hostile() -> PageData:
     """Names, cells, labels and parameters that try to be more than text."""
-    story, h = mixed(), HOSTILE * 4
-    for i, one in enumerate(story["cards"]):
+    data, h = mixed(), HOSTILE * 4
+    for i, one in enumerate(data["cards"]):
         one.update(label=h[i], text=h[i + 1] if i % 3 == 0 else None, no_image=h[i] if i % 3 == 1 else None)
         one.update(file=h[i + 2], fields=[[h[i + 3], h[i + 4]]] * 4, around=[[h[i], 0.6], [h[i + 1], 0.4]])
         one.update(differs=[{"name": h[i + 5], "value": h[i + 6], "usual": h[i + 7], "by": -9.0}])
-    story["cards"][0]["image"] = "javascript:window.harmed=1"
-    items = [{**item, "name": h[i]} for i, item in enumerate(story["coverage"]["features"]["items"])]
+    data["cards"][0]["image"] = "javascript:window.harmed=1"
+    items = [{**item, "name": h[i]} for i, item in enumerate(data["coverage"]["features"]["items"])]
     items[0] = category(h[0], 0.5, 1, *((v, 0.1, 0.2) for v in HOSTILE))
     return {
-        **story,
+        **data,
         "title": "".join(HOSTILE[:4]),
         "version": h[2],
         "summary": [fact(v, v, v) for v in HOSTILE],
-        "quality": {**story["quality"], "sentences": list(h[:3]), "figures": [figure(v, v, v) for v in HOSTILE]},
+        "quality": {**data["quality"], "sentences": list(h[:3]), "figures": [figure(v, v, v) for v in HOSTILE]},
         "criticisms": {"sentence": h[3], "cards": [card(1, None, label=h[0], text=h[1], witness=0.1)]},
-        "map": {**story["map"], "axes": [h[0], h[8]], "labels": list(h[:2]), "sentence": h[2]},
+        "map": {**data["map"], "axes": [h[0], h[8]], "labels": list(h[:2]), "sentence": h[2]},
         "coverage": {
             "sentence": h[0],
-            "shares": story["coverage"]["shares"],
+            "shares": data["coverage"]["shares"],
             "labels": {"name": h[1], "values": [label(v, 0.1, 1, 0.1, 0.1) for v in HOSTILE], "more": 2},
             "features": {"sentence": h[4], "total": 9, "items": items},
         },
         "stream": {**stream(3, 3), "sentence": h[1]},
-        "again": {
+        "rerun": {
             "command": h[0] + h[8],
             "files": [{"name": v, "size": 1} for v in HOSTILE],
             "details": [[v, v] for v in HOSTILE],
@@ -285,9 +283,9 @@ def hostile() -> Story:
     }
 
 
-def large() -> Story:
+def large() -> PageData:
     """500 prototypes with pictures, 2,000 dots."""
     return digits(500, 2000)
 
 
-STORIES = {"digits": digits, "mixed": mixed, "texts": texts, "hostile": hostile, "bare": bare, "large": large}
+EXAMPLES = {"digits": digits, "mixed": mixed, "texts": texts, "hostile": hostile, "bare": bare, "large": large}

@@ -1,4 +1,4 @@
-"""Parts that stories for the report's page are made of: pictures, cards, curves, distributions."""
+"""Parts that the data of the report's page is made of: pictures, cards, curves, distributions."""
 
 import base64
 import struct
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-Story = dict[str, Any]
+PageData = dict[str, Any]
 
 HOSTILE = (
     "<script>window.harmed=1</script>",
@@ -22,7 +22,7 @@ HOSTILE = (
     "W" * 300,
     "line\u2028and\u2029line",
     "half \ud83d of a character",
-    "{{story}} ${1+1} `x`",
+    "{{report}} ${1+1} `x`",
 )
 
 
@@ -40,8 +40,8 @@ def digit(pixels: np.ndarray) -> str:
     return png(np.kron(255 - pixels.reshape(8, 8) * 15.9, np.ones((4, 4))))
 
 
-def card(row: int, weight: float | None, **more: Any) -> Story:
-    empty = dict.fromkeys(("file", "share", "label", "image", "no_image", "text", "at"))
+def card(row: int, weight: float | None, **more: Any) -> PageData:
+    empty = dict.fromkeys(("file", "share", "label", "image", "no_image", "text"))
     return {"row": row, "weight": weight, "around": [], "differs": [], "fields": [], **empty, **more}
 
 
@@ -62,30 +62,30 @@ def around(labels: np.ndarray) -> list[list[Any]]:
     return [*first, [None, max(0.0, 1 - sum(share for _, share in first))]]
 
 
-def label(value: str, data: float | None, count: int, weight: float, share: float | None) -> Story:
-    return {"value": value, "data": data, "count": count, "weight": weight, "share": share}
+def label(value: str, data: float | None, count: int, weight: float, share: float | None) -> PageData:
+    return {"value": value, "data": data, "prototypes": weight, "count": count, "nearest": share}
 
 
-def number(name: str, data: np.ndarray, protos: np.ndarray, distance: float = 0.14) -> Story:
+def number(name: str, data: np.ndarray, protos: np.ndarray, distance: float = 0.14) -> PageData:
     at = [0.05, 0.25, 0.5, 0.75, 0.95]
     quantiles = {"data": np.quantile(data, at).tolist(), "prototypes": np.quantile(protos, at).tolist()}
     return {"name": name, "kind": "number", "distance": distance, **quantiles}
 
 
-def category(name: str, distance: float, more: int, *values: tuple[str, float, float]) -> Story:
+def category(name: str, distance: float, more: int, *values: tuple[str, float, float]) -> PageData:
     shares = [{"value": value, "data": data, "prototypes": protos} for value, data, protos in values]
     return {"name": name, "kind": "category", "distance": distance, "values": shares, "more": more}
 
 
-def figure(name: str, value: str, meaning: str) -> Story:
+def figure(name: str, value: str, meaning: str) -> PageData:
     return {"name": name, "value": value, "help": meaning}
 
 
-def fact(name: str, value: str, note: str | None) -> Story:
+def fact(name: str, value: str, note: str | None) -> PageData:
     return {"name": name, "value": value, "note": note}
 
 
-def quality(m: int, own: float, random: float | None) -> Story:
+def quality(m: int, own: float, random: float | None) -> PageData:
     """A curve that falls to ``own``, with the sentences and figures beside it."""
     counts = np.unique(np.linspace(1, m, min(m, 200)).astype(int))
     residual = own * (0.85 / own) ** ((1 - np.log(counts) / np.log(m)) ** 1.3)
@@ -99,14 +99,14 @@ def quality(m: int, own: float, random: float | None) -> Story:
         figure("Certificate", "≥ 99.2 %", "of what any set of as many rows could carry"),
         figure("Random rows", f"{random}", "residual of as many random rows, mean of 10 draws"),
     ]
-    curve = {"count": counts.tolist(), "residual": residual.tolist(), "kept": m, "own": own, "random": random}
+    curve = {"count": counts.tolist(), "residual": residual.tolist(), "own": own, "random": random}
     curve["sentence"] = f"With {m * 3 // 5} of them 99 % would be carried; the last five add 0.1 %."
     told = {"sentences": sentences, "figures": figures, "curve": curve, "no_curve": None}
     lead = f"{random / own:.1f} ×" if random else f"{100 - 100 * own:.1f} %"
     return {"lead": lead, "own": own, "random": random, **told}
 
 
-def stream(looks: int, rows: int) -> Story:
+def stream(looks: int, rows: int) -> PageData:
     """A residual that falls as rows go by, and exchanges that get rarer."""
     accepted = 20 + np.cumsum(np.linspace(3, 0, looks).astype(int))
     return {

@@ -1,4 +1,4 @@
-"""Results and stories for the tests of reports: runs over small files with a sample of their own."""
+"""Results and what their pages show, for the tests of reports: runs over small files with a sample of their own."""
 
 import json
 from dataclasses import replace
@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import protosieve
-from protosieve._prototypes import DataSample
-from protosieve.report import Material, View, story
+from protosieve.insight import View, describe
+from protosieve.report import page_data
+from protosieve.result import DataSample
 
 
 def run(folder, columns, m=6, **options):
@@ -19,12 +20,17 @@ def run(folder, columns, m=6, **options):
     pq.write_table(table, path)
     result = protosieve.select(path, m, **options)
     every = np.arange(table.num_rows)
-    return replace(result, sample=DataSample(every, result.encoding.encode(table), table, table.num_rows, False))
+    return with_source(result, sample=DataSample(every, result.encoding.encode(table), table, table.num_rows, False))
+
+
+def with_source(result, **changed):
+    """The same result, as if its run over files had known other things."""
+    return replace(result, source=replace(result.source, **changed))
 
 
 def told(result, data=None, **view):
-    """The story, which can be written and read."""
-    found = story(Material.of(result, data, View(**view)))
+    """What a page shows, which can be written and read."""
+    found = page_data(describe(result, data, View(**view)))
     text = json.dumps(found, allow_nan=False, ensure_ascii=False)
     text.encode()
     assert json.loads(text) == found

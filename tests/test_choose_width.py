@@ -31,10 +31,13 @@ def by_hand(selector, widths, folds, seed, X=X, y=y):
 
 
 @pytest.mark.parametrize(
-    "selector",
-    [ProtoSwap(7), ProtoStream(7, epsilon=0.3, kernel=Gaussian()), ProtoSwap(7, kernel=MultiScale(scales=2))],
+    ("selector", "folds", "seed"),
+    [
+        (ProtoSwap(7), 2, 0),
+        (ProtoStream(7, epsilon=0.3, kernel=Gaussian()), 5, 3),
+        (ProtoSwap(7, kernel=MultiScale(scales=2)), 2, 3),
+    ],
 )
-@pytest.mark.parametrize(("folds", "seed"), [(2, 0), (5, 3)])
 def test_it_is_the_width_one_would_choose_by_hand(selector, folds, seed):
     widths = (0.1, 0.5, 2.0, 10.0)
     found = choose_width(X, NAMES, selector=selector, widths=widths[::-1], folds=folds, random_state=seed)
@@ -105,8 +108,9 @@ def test_it_prints_a_table():
 
 
 def test_the_same_seed_gives_the_same_choice():
-    assert choose_width(X, y, 5, folds=3) == choose_width(X, y, 5, folds=3)
-    assert choose_width(X, y, 5, folds=3).accuracy != choose_width(X, y, 5, folds=3, random_state=1).accuracy
+    found, again, other = (choose_width(X, y, 5, widths=[0.5, 1, 2], folds=3, random_state=seed) for seed in (0, 0, 1))
+    assert found == again
+    assert found.accuracy != other.accuracy
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import protosieve
-from protosieve.cli._flags import flags, in_flags
+from protosieve.cli._flags import in_flags
+from protosieve.cli._options import flags
 from protosieve.errors import InputError, Message, ProtosieveError, ProtosieveWarning, arg
 from protosieve.run import Stopped
 

@@ -42,9 +42,9 @@ def test_the_univariate_choice_is_that_of_select_k_best(features):
 
 
 def test_all_ways_of_choosing_run_and_beat_chance():
-    scores = interactions.compare(base=8, splits=2, choosers={**interactions.CHOOSERS, **interactions.SLOW})
+    scores = interactions.compare(base=8, splits=1, choosers={**interactions.CHOOSERS, **interactions.SLOW})
     for name, each in scores.items():
-        assert len(each) == 2
+        assert len(each) == 1
         for score in each:
             assert 1 <= score.kept <= interactions.KEEP, name
             assert score.accuracy > 0.8, name

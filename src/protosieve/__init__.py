@@ -10,14 +10,14 @@ Names are imported when they are first used (PEP 562): the numeric core takes a 
 press of TAB should not wait for.
 """
 
-from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
+
+from protosieve._doors import opened
 
 if TYPE_CHECKING:
     from protosieve._choose_width import WidthChoice, choose_width
     from protosieve._compare import Comparison, compare
-    from protosieve._criticisms import Criticisms, criticisms
-    from protosieve._prototypes import Certificate, DataSample, Prototypes, Trace
     from protosieve.errors import (
         InputError,
         OutputError,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         ProtosieveWarning,
         StateFileError,
     )
+    from protosieve.insight import Criticisms, criticisms
+    from protosieve.result import Certificate, DataSample, Prototypes, Trace
     from protosieve.run import select
     from protosieve.selectors import (
         MMDCritic,
@@ -68,62 +70,52 @@ __all__ = [
     "select",
 ]
 
+# What selectors are called on the command line, in `select` and `compare`: for help and TAB, which load none of them.
+# Each name repeats the ``method`` of its class; a test compares the two.
+_STREAMING = {
+    "ProtoBasic": "basic", "ProtoStream": "stream", "ProtoSwap": "swap", "SieveStreaming": "sieve", "Streak": "streak",
+}  # fmt: skip
+_BATCH = {"MMDCritic": "critic", "ProtoDash": "dash"}
+
 _HOMES = {
     "_choose_width": ("WidthChoice", "choose_width"),
     "_compare": ("Comparison", "compare"),
-    "_criticisms": ("Criticisms", "criticisms"),
-    "_prototypes": ("Certificate", "DataSample", "Prototypes", "Trace"),
+    "result": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
+    "insight": ("Criticisms", "criticisms"),
     "run": ("select",),
-    "selectors": (
-        "MMDCritic", "ProtoBasic", "ProtoDash", "ProtoStream", "ProtoSwap", "SieveStreaming", "Streak", "load",
-    ),
-}  # fmt: skip
+    "selectors": (*_STREAMING, *_BATCH, "load"),
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = (
-    "compat",
-    "errors",
-    "guarantees",
-    "io",
-    "kernels",
-    "means",
-    "objectives",
-    "passes",
-    "plots",
-    "preprocess",
-    "report",
-    "run",
-    "selectors",
-    "spark",
-    "weights",
-)
-
-
 if not TYPE_CHECKING:  # a type checker would take any name for granted
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
-            return import_module(f"protosieve.{name}")
-        if name not in _HOME and name != "__version__":
-            raise AttributeError(f"module 'protosieve' has no attribute {name!r}")
-        globals()[name] = value = _version() if name == "__version__" else _fetched(name)
-        return value
+        if name in _HOME or name == "__version__":
+            globals()[name] = value = _version() if name == "__version__" else _fetched(name)
+            return value
+        if name in _rooms():
+            return opened(name)
+        raise AttributeError(f"module 'protosieve' has no attribute {name!r}")
+
+
+def _rooms() -> list[str]:
+    """The public packages and modules."""
+    return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
 
 
 def _fetched(name: str) -> Any:
     try:
-        return getattr(import_module(f"protosieve.{_HOME[name]}"), name)
-    except ModuleNotFoundError as error:
-        if name != "select" or error.name != "pyarrow":
+        return getattr(opened(_HOME[name]), name)
+    except ImportError as error:
+        if name != "select":
             raise
-        return _without_pyarrow
+        reason = str(error)
 
+    def select(*_: Any, **__: Any) -> None:
+        """Where only the numeric core is installed ``import *`` works, and a call of `select` says what is missing."""
+        raise ImportError(reason)
 
-def _without_pyarrow(*_: Any, **__: Any) -> None:
-    """`select` where only the numeric core is installed: ``import *`` works, calling it says why not."""
-    raise ImportError(
-        "protosieve.select reads files with pyarrow, which is not installed: pip install 'protosieve[cli]'"
-    )
+    return select
 
 
 def _version() -> str:
@@ -133,4 +125,4 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__, *_ROOMS, "__version__"])
+    return sorted([*globals(), *__all__, *_rooms(), "__version__"])

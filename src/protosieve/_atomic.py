@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all, and a place where one can be."""
+"""Files that are written completely or not at all, and checks of where they go."""
 
 import errno
 import os
@@ -49,13 +49,13 @@ def _special(path: str | os.PathLike[str]) -> str | None:
     """What is there, if it is neither a regular file nor a folder nor nothing."""
     try:
         mode = Path(path).stat().st_mode  # by the system: no resolved path leads to what /dev/stdout is
-    except (OSError, ValueError):  # whoever writes will be told
+    except (OSError, ValueError):  # writing there will say why
         return None
     return next((kind for test, kind in _KINDS if test(mode)), None)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write ``data`` to the file ``path``, complete or not at all: then `OutputError`, and what was there is still."""
+    """Write ``data`` to the file ``path``, or raise `OutputError` and leave what was there before."""
     try:
         with replacing(path) as stream:
             stream.write(data)
@@ -83,7 +83,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            temporary.chmod(_mode(target))  # mkstemp lets nobody else read
+            temporary.chmod(_mode(target))  # mkstemp lets no other user read
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -94,7 +94,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _mode(target: Path) -> int:
-    """The permissions the file has, or would get if it were opened anew."""
+    """The permissions the file has, or would get if it were created."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -5,7 +5,7 @@ a set's weights were 15 times slower than with one. Reproducibility: the number 
 product is cut and so its last bits; with one thread a result does not depend on the machine's cores.
 
 Products of finite float32 matrices make some BLAS kernels raise the processor's "invalid" flag, of which NumPy would
-warn. Inside, the flag is ignored: what must be finite is looked at where it arises.
+warn. Inside, the flag is ignored: what must be finite is checked where it is computed.
 """
 
 import threading
@@ -26,7 +26,7 @@ def _controller() -> ThreadpoolController:
 
 
 class _Hold:
-    """The number of BLAS threads is the process's: the first of our threads to come holds it, the last lets it go."""
+    """The number of BLAS threads belongs to the process: our first thread to enter sets it, the last restores it."""
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
@@ -35,9 +35,9 @@ class _Hold:
     def enter(self) -> None:
         with self._lock:
             if not self._inside:
-                _own_nothing()
+                _clear_owner()
                 self._limit = _controller().limit(limits=1, user_api="blas")
-                _own_nothing()
+                _clear_owner()
             self._inside += 1
 
     def leave(self) -> None:
@@ -45,12 +45,12 @@ class _Hold:
             self._inside -= 1
             if not self._inside:
                 self._limit.restore_original_limits()
-                _own_nothing()
+                _clear_owner()
 
 
-def _own_nothing() -> None:
-    """From 3.8 on threadpoolctl lets only the thread that has set a number change it. Ours may end, or leave first, and
-    another may have set one for good.
+def _clear_owner() -> None:
+    """From 3.8 on threadpoolctl lets only the thread that set a number change it. Ours may end, or leave first, and
+    another thread may have set one for good.
     """
     clear = getattr(OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -13,12 +13,10 @@ from sklearn.model_selection import StratifiedKFold
 from protosieve import _html
 from protosieve._typing import Array, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
-from protosieve.kernels import Gaussian, Kernel, Laplacian, MultiScale
+from protosieve.kernels import KERNELS, Kernel
 from protosieve.selectors import ProtoSwap, Selector, as_rows, generator, whole_number
 
 __all__ = ["WidthChoice", "choose_width"]
-
-_Wide: TypeAlias = Gaussian | Laplacian | MultiScale
 
 _GRID = tuple(2 ** (step / 2) for step in range(-6, 3))  # of the median: an eighth to twice, in factors of sqrt 2
 
@@ -144,7 +142,7 @@ def choose_width(
     rows = as_rows(X, "X")
     labels = _labels(y, folds, len(rows))
     base = _base(selector, n_prototypes, seed)
-    kernel = _wide(base._kernel())
+    kernel = _with_width(base._kernel())
     median = float(replace(kernel, width="median").resolve(rows, np.random.default_rng(seed)).width)
     tried = _grid(kernel, widths, median)
     scores = np.array(
@@ -223,17 +221,18 @@ def _base(selector: Selector | None, m: int | None, seed: int) -> Selector:
     return base if base.random_state is not None else base.set_params(random_state=seed)
 
 
-def _wide(kernel: Kernel) -> _Wide:
-    """The kernel whose width is sought."""
-    if not isinstance(kernel, _Wide):
+def _with_width(kernel: Kernel) -> Any:
+    """The kernel whose width is sought; `ParameterError` where it has none."""
+    if not hasattr(kernel, "width"):
+        *others, last = [cls.__name__ for cls in KERNELS.values() if hasattr(cls, "width")]
         raise ParameterError(
             f"choose_width: {arg('selector')} has the kernel {kernel!r}, which has no width; "
-            "leave it out, or use MultiScale, Gaussian or Laplacian"
+            f"leave it out, or use {', '.join(others)} or {last}"
         )
     return kernel
 
 
-def _grid(kernel: _Wide, widths: Iterable[Any] | None, median: float) -> tuple[float, ...]:
+def _grid(kernel: Any, widths: Iterable[Any] | None, median: float) -> tuple[float, ...]:
     """All widths to try, ascending and each once."""
     if widths is None:
         return tuple(median * factor for factor in _GRID)

@@ -5,22 +5,22 @@ import hashlib
 import time
 import tracemalloc
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
 from protosieve import _html
 from protosieve._blas import one_thread
-from protosieve._prototypes import Certificate
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
-from protosieve.means import FixedMean, Judge, Mean, MeanState, Sampled, SettledMean
+from protosieve.means import Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import KernelMean
+from protosieve.result import Certificate
 from protosieve.selectors import (
     NO_ROWS,
     SELECTORS,
@@ -38,6 +38,8 @@ __all__ = ["Comparison", "compare"]
 
 _SELECTORS = {cls.method: cls for cls in SELECTORS}
 _RANDOM = "random"
+
+_Run: TypeAlias = "Callable[[], list[tuple[Array, Float64]]]"  # choices of rows, with the weights they were given
 
 _BLOCK = 512  # the selectors' own default: blocks of the same rows have their mu computed once
 
@@ -133,10 +135,10 @@ def compare(
 ) -> Comparison:
     """Run several methods on one data set and score them by one measure.
 
-    However a method weighs its rows, by whatever mean or kernel it chose them: they get the best non-negative weights
-    under one kernel and one mean, and the residual there is comparable. What the method's own weights are worth is
-    beside it, which for equal weights (`SieveStreaming`) is less. The line to beat is ``"random"``: random rows with
-    the best weights, the mean of every figure over ``draws`` draws. It is surprisingly good.
+    The rows of every method get the best non-negative weights under one kernel and one mean, so that residuals can be
+    compared. The residual at the method's own weights is beside it; for equal weights (`SieveStreaming`) it is larger.
+    The line to beat is ``"random"``: random rows with the best weights, every figure the mean of ``draws`` draws. It is
+    surprisingly good.
 
     *Seconds* are those of ``fit``, in one run, one BLAS thread. The pass that computes ``mu`` of every row is the same
     for all, so it is run once and shared: ``seconds`` are without the mean, ``seconds_with_mean`` with the time of
@@ -154,9 +156,9 @@ def compare(
     n_prototypes : int, default 10
         Rows each method may keep.
     methods : list of names and selectors, optional
-        Names: ``"basic"``, ``"critic"``, ``"dash"``, ``"sieve"``, ``"streak"``, ``"stream"``, ``"swap"``, ``"random"``;
-        by default all but ``"streak"``, which is slow. A selector is run as it is, on a clone; where its kernel, mean
-        or random_state is None it gets the comparison's.
+        Names: the ``method`` of a selector class, such as ``"swap"`` (`ProtoSwap`), ``"stream"`` or ``"dash"``, and
+        ``"random"``; by default all but the slow ones (``"streak"``). A selector is run as it is, on a clone; where its
+        kernel, mean or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
     kernel : Kernel or function, default MultiScale(width="median")
@@ -201,7 +203,7 @@ def compare(
         arena = _Arena.of(X, int(n_prototypes), target, kernel, mean, random_state)
         lines = []
         for name, selector in entrants:
-            run = _Draws(arena, int(n_prototypes), int(draws)) if selector is None else _Fit(arena, selector)
+            run = _drawing(arena, int(n_prototypes), int(draws)) if selector is None else _fitting(arena, selector)
             lines.append({"method": name, **arena.time(run), **(_traced(run) if memory else {})})
     columns = {name: np.array([line[name] for line in lines]) for name in lines[0]}
     columns["method"] = columns["method"].astype(object)  # plain text, not NumPy's
@@ -234,20 +236,11 @@ def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[st
     return entrants
 
 
-class _Clock:
-    """Seconds spent in the mean: on rows whose ``mu`` was known, and on others."""
-
-    def __init__(self) -> None:
-        self.known = self.other = 0.0
-
-
 class _SharedMean(Mean):
-    """One mean for all methods: the same target rows, and each block's ``mu`` computed once."""
+    """One mean for all methods, of the same target rows."""
 
     def __init__(self, wish: Mean, match: Array, kernel: Kernel, state: MeanState) -> None:
-        self._wish, self._match, self._kernel, self.state = wish, match, kernel, state
-        self.clock = _Clock()
-        self.mu: dict[bytes, Float64] = {}
+        self._wish, self._match, self._kernel, self.state = wish, match, kernel, _SharedState(state)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # a clone of a selector shares it too
@@ -261,51 +254,72 @@ class _SharedMean(Mean):
         # equal kernels may prepare rows each in its own way, and rows of two ways must not be multiplied
         one, other = (k.prepare(like[:1]).left for k in (kernel, self._kernel))
         if kernel == self._kernel and np.array_equal(one, other):
-            return _SharedState(self)
+            return self.state
         return self._wish.begin(kernel, self._match, like, rng, n_prototypes)
 
 
 class _SharedState(SettledMean):
-    """Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes."""
+    """Each block's ``mu`` is computed once, and the time spent in the mean is counted.
+
+    Blocks are known by what they hold, prepared for the kernel: a method may cut and order rows as it likes.
+    """
 
     in_threads = False  # seconds are those of one thread
 
-    def __init__(self, shared: _SharedMean) -> None:
-        self._shared = shared
+    def __init__(self, state: MeanState) -> None:
+        self._state = state
+        self._mu: dict[bytes, Float64] = {}
+        self.reset()
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
+    def reset(self) -> None:
+        """Count from zero: seconds spent on rows whose ``mu`` was known, and on others."""
+        self.known = self.other = 0.0
+
+    def learn(self, objective: KernelMean, rows: Array) -> None:
+        """``mu`` of every row, and ``|mu|^2`` where the rows are the target."""
+        norm, fixed = 0.0, objective.fixed_over(rows)
+        for start in range(0, len(rows), _BLOCK):
+            block = objective.block(start, rows[start : start + _BLOCK])
+            self._mu[_digest(block.points)] = block.mu
+            if fixed is not None:
+                norm += fixed.share_of_norm(slice(start, start + _BLOCK), block.mu)
+        if fixed is not None:
+            fixed.norm = norm
+
     def at(self, points: Points) -> Float64:
-        start, clock = time.perf_counter(), self._shared.clock
-        known = self._shared.mu.get(_digest(points))
-        if known is not None:
-            clock.known += time.perf_counter() - start
-            return known.copy()
-        mu = self._shared.state.at(points)
-        clock.other += time.perf_counter() - start
-        return mu
+        start = time.perf_counter()
+        known = self._mu.get(_digest(points))
+        if known is None:
+            with self._timed():
+                return self._state.at(points)
+        self.known += time.perf_counter() - start
+        return known.copy()
 
     def exactly_at(self, points: Points) -> Float64:
-        start = time.perf_counter()
-        mu = self._shared.state.exactly_at(points)
-        self._shared.clock.other += time.perf_counter() - start
-        return mu
+        with self._timed():
+            return self._state.exactly_at(points)
 
     def at_candidates(self, rows: Array) -> Float64 | None:
+        with self._timed():
+            return self._state.at_candidates(rows)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
         start = time.perf_counter()
-        mu = self._shared.state.at_candidates(rows)
-        self._shared.clock.other += time.perf_counter() - start
-        return mu
+        yield
+        self.other += time.perf_counter() - start
 
     def seed(self, size: int) -> int | None:
-        return self._shared.state.seed(size)
+        return self._state.seed(size)
 
     def sampled(self) -> Sampled | None:
-        return self._shared.state.sampled()
+        return self._state.sampled()
 
     def squared_norm(self, step: int) -> float:
-        return self._shared.state.squared_norm(step)
+        return self._state.squared_norm(step)
 
 
 def _digest(points: Points) -> bytes:
@@ -344,21 +358,19 @@ class _Arena:
         start = time.perf_counter()
         state = mean.begin(learnt, match, rows, np.random.default_rng(rng.integers(2**63)), m)
         shared = _SharedMean(mean, match, learnt, state)
-        objective = KernelMean(learnt, _SharedState(shared))
-        _survey(objective, shared, rows)
+        shared.state.learn(KernelMean(learnt, state), rows)
+        objective = KernelMean(learnt, shared.state)
         sampled = objective.sampled()
         judge = None if sampled is None else Judge(sampled)
         bound = objective.upper_bound(_BLOCK) if judge is None else judge.norm / 2
         return cls(rows, given, shared, objective, bound, judge, time.perf_counter() - start, random_state)
 
-    def score(self, rows: Array, weights: Float64 | None) -> dict[str, Any]:
+    def score(self, rows: Array, weights: Float64) -> dict[str, Any]:
         """What these rows are worth at the best weights, and at the ones given."""
         gram, mu = self.objective.exact(rows)
         best = NonNegativeQP.from_gram(gram, mu)
         found = self._certificate(rows, best.weights, best.value)
-        own = found
-        if weights is not None:
-            own = self._certificate(rows, weights, float(weights @ mu - weights @ gram @ weights / 2))
+        own = self._certificate(rows, weights, float(weights @ mu - weights @ gram @ weights / 2))
         return {
             "kept": len(rows),
             "residual": found.residual,
@@ -371,16 +383,18 @@ class _Arena:
     def _certificate(self, rows: Array, weights: Float64, value: float) -> Certificate:
         return Certificate(value, self.bound) if self.judge is None else Certificate.by(self.judge, rows, weights)
 
-    def time(self, run: "_Fit | _Draws") -> dict[str, Any]:
-        """A line of the table: the scores, and the seconds."""
-        clock = self.shared.clock = _Clock()
+    def time(self, run: _Run) -> dict[str, Any]:
+        """A line of the table: the scores, and the seconds; of several choices the mean."""
+        clock = self.shared.state
+        clock.reset()
         start = time.perf_counter()
-        run()
+        choices = run()
         total = time.perf_counter() - start
-        times = run.times
-        seconds = (total - clock.known - clock.other) / times
-        once = clock.other / times + (self.mean_seconds if clock.known else 0.0)
-        return {**run.scores(), "seconds": seconds, "seconds_with_mean": seconds + once}
+        seconds = (total - clock.known - clock.other) / len(choices)
+        once = clock.other / len(choices) + (self.mean_seconds if clock.known else 0.0)
+        scores = [self.score(*choice) for choice in choices]
+        means = {name: float(np.mean([score[name] for score in scores])) for name in scores[0]}
+        return {**means, "kept": scores[0]["kept"], "seconds": seconds, "seconds_with_mean": seconds + once}
 
     def title(self, m: int) -> str:
         sample = self.objective.mean.sample_size()
@@ -392,59 +406,34 @@ class _Arena:
         )
 
 
-class _Fit:
-    """A selector fitted on the arena's rows."""
+def _fitting(arena: _Arena, selector: Selector) -> _Run:
+    """A selector on the arena's rows; it borrows what it has not brought."""
+    lent = {"kernel": arena.objective.kernel, "mean": arena.shared, "random_state": arena.random_state}
+    if selector.kernel is not None:
+        del lent["mean"]  # it is that of another kernel
+    selector.set_params(**{name: value for name, value in lent.items() if getattr(selector, name) is None})
 
-    times = 1
+    def run() -> list[tuple[Array, Float64]]:
+        result = clone(selector).fit(arena.rows, target=arena.target).result_
+        return [(result.rows, result.weights)]
 
-    def __init__(self, arena: _Arena, selector: Selector) -> None:
-        self._arena, self._selector = arena, selector
-        own = {name: getattr(selector, name) for name in ("kernel", "mean", "random_state")}
-        lent = {"kernel": arena.objective.kernel, "mean": arena.shared, "random_state": arena.random_state}
-        if own["kernel"] is not None:
-            del lent["mean"]  # it is that of another kernel
-        selector.set_params(**{name: value for name, value in lent.items() if own[name] is None})
-
-    def __call__(self) -> None:
-        fitted = clone(self._selector)
-        fitted.fit(self._arena.rows, target=self._arena.target)
-        self._result = fitted.result_
-
-    def scores(self) -> dict[str, Any]:
-        return self._arena.score(self._result.rows, self._result.weights)
+    return run
 
 
-class _Draws:
+def _drawing(arena: _Arena, m: int, draws: int) -> _Run:
     """Random rows with the best weights, several times."""
 
-    def __init__(self, arena: _Arena, m: int, draws: int) -> None:
-        self._arena, self._m, self.times = arena, min(m, len(arena.rows)), draws
+    def run() -> list[tuple[Array, Float64]]:
+        rng = np.random.default_rng(generator(arena.random_state).integers(2**63))
+        n = len(arena.rows)
+        chosen = (arena.rows[np.sort(rng.choice(n, min(m, n), replace=False))] for _ in range(draws))
+        return [(rows, NonNegativeQP.from_gram(*arena.objective.exact(rows)).weights) for rows in chosen]
 
-    def __call__(self) -> None:
-        rng = np.random.default_rng(generator(self._arena.random_state).integers(2**63))
-        chosen = (np.sort(rng.choice(len(self._arena.rows), self._m, replace=False)) for _ in range(self.times))
-        self._scores = [self._arena.score(self._arena.rows[rows], None) for rows in chosen]
-
-    def scores(self) -> dict[str, Any]:
-        means = {name: float(np.mean([score[name] for score in self._scores])) for name in self._scores[0]}
-        return {**means, "kept": self._m}
+    return run
 
 
-def _survey(objective: KernelMean, shared: _SharedMean, rows: Array) -> None:
-    """``mu`` of every row, and ``|mu|^2`` where the rows are the target."""
-    norm, fixed = 0.0, shared.state
-    own = isinstance(fixed, FixedMean) and fixed.rows is rows
-    for start in range(0, len(rows), _BLOCK):
-        block = objective.block(start, rows[start : start + _BLOCK])
-        shared.mu[_digest(block.points)] = block.mu
-        if isinstance(fixed, FixedMean) and own:
-            norm += fixed.share_of_norm(slice(start, start + _BLOCK), block.mu)
-    if isinstance(fixed, FixedMean) and own:
-        fixed.norm = norm
-
-
-def _traced(run: "_Fit | _Draws") -> dict[str, float]:
-    """The peak of what a run allocates, in MB; what it warns of it has said before."""
+def _traced(run: _Run) -> dict[str, float]:
+    """The peak of what a run allocates, in MB; its warnings were shown in the first run."""
     with _tracing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gc.collect()
@@ -456,7 +445,7 @@ def _traced(run: "_Fit | _Draws") -> dict[str, float]:
 
 @contextmanager
 def _tracing() -> Iterator[None]:
-    """Trace allocations; if somebody does already, they go on."""
+    """Trace allocations; tracing that is on already stays on."""
     if tracemalloc.is_tracing():
         yield
         return

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from protosieve._formatting import cut
+
 __all__ = ["Bar", "details", "note", "table"]
 
 _CELL = "padding:.25em .8em .25em 0;text-align:left;vertical-align:top"
@@ -62,5 +64,4 @@ def _cell(value: object) -> str:
 
 
 def _text(value: object, longest: int = _LONGEST) -> str:
-    text = str(value)
-    return escape(text if len(text) <= longest else text[: longest - 1] + "…")
+    return escape(cut(str(value), longest))

@@ -1,4 +1,4 @@
-"""Whole numbers that float64 does not hold."""
+"""Integers that float64 cannot represent."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from protosieve._typing import Array
 
 __all__ = ["EXACT", "are_rounded", "is_rounded"]
 
-EXACT = 2.0**53  # up to it every whole number is a float64
+EXACT = 2.0**53  # up to here float64 has every integer
 
 
 def are_rounded(integers: Array) -> bool:
-    """Whether one of an array of integers is another number as a float64; O(n).
+    """Whether float64 changes one of an array of integers; O(n).
 
     >>> are_rounded(np.array([2**53, 5])), are_rounded(np.array([2**53 + 1, 5]))
     (False, True)
@@ -26,5 +26,5 @@ def are_rounded(integers: Array) -> bool:
 
 
 def is_rounded(number: Any) -> bool:
-    """The same of one number of any type: a fraction is rounded as ever, that is what floats are for."""
+    """The same for one number of any type; fractions do not count, floats always round them."""
     return isinstance(number, int) and abs(number) > EXACT and int(float(number)) != number

@@ -1,9 +1,9 @@
 """State as data: typed values to one file and back, never code.
 
-A *storable* is a dataclass whose ``init`` fields are numbers, text, arrays, random generators, lists of
-such, or other storables. ``write`` turns a tree of them into an ``.npz``: one ``.npy`` entry per array and
-``manifest.json`` for the rest, with a format version and a digest of everything. ``read`` is its inverse;
-it builds only classes registered here and never unpickles.
+A *storable* is a dataclass whose ``init`` fields are numbers, text, arrays, random generators, lists of such, other
+storables, or values of a type for which `store_as` says how. ``write`` turns a tree of them into an ``.npz``: one
+``.npy`` entry per array and ``manifest.json`` for the rest, with a format version and a digest of everything. ``read``
+is its inverse; it builds only classes registered here and never unpickles.
 
 A digest tells accidents, not forgeries: anybody can compute one. So nothing is believed of a file. It is stored as it
 is, never compressed, and no entry, array or shape may claim more bytes than are there; every field is of the type its
@@ -31,11 +31,12 @@ from protosieve._atomic import replacing
 from protosieve._typed import fits, hints_of, require
 from protosieve.errors import ProtosieveError, StateFileError
 
-__all__ = ["FORMAT", "digest", "dumps", "loads", "read", "relied_on", "storable", "write"]
+__all__ = ["FORMAT", "built", "digest", "dumps", "loads", "read", "relied_on", "storable", "store_as", "write"]
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _REGISTRY: dict[str, type] = {}
+_STAND_INS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {}
 _SCALARS = (bool, int, float, str, type(None))
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _MISFITS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -49,6 +50,14 @@ def storable(cls: T) -> T:
         raise TypeError(f"two storable classes are called {cls.__name__}")
     _REGISTRY[cls.__name__] = cls
     return cls
+
+
+def store_as(kind: type, stored: Callable[[Any], Any], restored: Callable[[Any], Any]) -> None:
+    """Values of a type that is no storable dataclass may be stored too: as what ``stored`` makes of them.
+
+    ``restored`` is its inverse, and refuses what ``stored`` could not have made.
+    """
+    _STAND_INS[kind.__name__] = kind, stored, restored
 
 
 def write(path: str | os.PathLike[str], root: object) -> None:
@@ -189,9 +198,10 @@ def _check_format(path: str | os.PathLike[str], manifest: Any) -> None:
 
 def _write_archive(stream: Any, manifest: object, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        archive.writestr(_MANIFEST, json.dumps(manifest))
+        # entries have no date of their own: the same state is the same bytes
+        archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest))
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
@@ -224,6 +234,9 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], place: str) -> An
             "type": type(value).__name__,
             "fields": {name: _pack(getattr(value, name), arrays, f"{place}.{name}") for name in fields},
         }
+    for name, (kind, stored, _) in _STAND_INS.items():
+        if isinstance(value, kind):
+            return {"kind": name, "stored": _pack(stored(value), arrays, place)}
     raise StateFileError(
         f"cannot save {place.removeprefix('root.')}={value!r}: a state file holds data, never code. "
         "Use the kernels, means and objectives of protosieve, and a number as random_state."
@@ -241,10 +254,12 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return _generator(value["generator"])
     if "dict" in value:
         return {_unpack(k, arrays): _unpack(v, arrays) for k, v in value["dict"]}
-    return _built(_REGISTRY[value["type"]], {name: _unpack(of, arrays) for name, of in value["fields"].items()})
+    if "kind" in value:
+        return _STAND_INS[value["kind"]][2](_unpack(value["stored"], arrays))
+    return built(_REGISTRY[value["type"]], {name: _unpack(of, arrays) for name, of in value["fields"].items()})
 
 
-def _built(cls: Any, fields: dict[str, Any]) -> Any:
+def built(cls: Any, fields: dict[str, Any]) -> Any:
     """A storable, with every field of the type it is declared with, and of a form its methods can work with."""
     hints = hints_of(cls)
     for name, value in fields.items():

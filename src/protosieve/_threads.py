@@ -1,8 +1,8 @@
-"""Work that does not wait for other work, done beside it: NumPy lets go of Python's lock while it computes."""
+"""Independent work in other threads: NumPy releases Python's lock while it computes."""
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
@@ -15,7 +15,7 @@ __all__ = ["ahead_of", "n_threads"]
 S = TypeVar("S")
 T = TypeVar("T")
 
-_MOST = 8  # beyond, what is done in order decides
+_MOST = 8  # more threads would wait for the work that is done in order
 
 
 @cache
@@ -26,25 +26,38 @@ def n_threads() -> int:
     return min(mine, _MOST, int(wished) if wished.isdecimal() and int(wished) else mine)
 
 
-def ahead_of(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool = True) -> Iterator[T]:
+def ahead_of(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool = True) -> Generator[T, None, None]:
     """``map(function, items)``, computed in other threads a few items before they are asked for.
 
-    Results, and errors, come in order. With one processor, or where threads are not wanted, it is ``map``.
+    Results and errors come in order, those of reading ``items`` too. Closing it early waits for the calls under way,
+    and makes no others. With one processor, or where threads are not wanted, it is ``map``.
     """
     if n_threads() == 1 or not in_threads:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(n_threads()) as pool:  # who asks mostly waits
-        left = iter(items)
-        at_work: deque[Future[T]] = deque(
-            pool.submit(_at_ease, function, item) for item in islice(left, 2 * n_threads())
-        )
+    pool = ThreadPoolExecutor(n_threads())  # the caller's own thread mostly waits
+    try:
+        calls = _submitted(pool, function, items)
+        at_work = deque(islice(calls, n_threads() + 1))
         while at_work:
             result = at_work.popleft().result()
-            at_work.extend(pool.submit(_at_ease, function, item) for item in islice(left, 1))
+            at_work.extend(islice(calls, 1))
             yield result
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _at_ease(function: Callable[[S], T], item: S) -> T:
+def _submitted(pool: ThreadPoolExecutor, function: Callable[[S], T], items: Iterable[S]) -> Iterator[Future[T]]:
+    """A call for each item; the last is an error, where reading the next item is."""
+    try:
+        for item in items:
+            yield pool.submit(_without_warnings, function, item)
+    except Exception as error:
+        failed: Future[T] = Future()
+        failed.set_exception(error)
+        yield failed
+
+
+def _without_warnings(function: Callable[[S], T], item: S) -> T:
     with np.errstate(invalid="ignore"):  # as `one_thread` has it; NumPy keeps this for each thread
         return function(item)

@@ -1,6 +1,6 @@
 """Whole runs on damaged and on odd files: success, or one line on standard error and nothing left behind.
 
-PROTOSIEVE_FUZZ says how many files to try: `make test-rest` tries 300, `make soak` 10,000. Runs share a process, which
+PROTOSIEVE_FUZZ says how many files to try: `make test-rest` tries 180, `make soak` 10,000. Runs share a process, which
 names the file it is at, so that a crash in a library or a hang can be told.
 """
 
@@ -21,9 +21,9 @@ import pytest
 from damaged_files import ENDINGS, damaged, whole
 from volumes import repeated, volume
 
-CASES = int(os.environ.get("PROTOSIEVE_FUZZ") or volume(36, 300))
+CASES = int(os.environ.get("PROTOSIEVE_FUZZ") or volume(30, 180))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
-GROUPS = volume(2, 6)  # each in a process of its own
+GROUPS = volume(1, 6)  # each in a process of its own
 
 OPTIONS = [
     [],

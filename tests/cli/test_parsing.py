@@ -13,12 +13,14 @@ import protosieve
 from protosieve.cli import _app, _options
 from protosieve.cli._compare import _NOT_OF_SURVEY
 from protosieve.cli._flags import command_of, in_flags
-from protosieve.cli._flags import flags as known_flags
+from protosieve.cli._options import arguments
+from protosieve.cli._options import flags as known_flags
 from protosieve.cli._select import _DECIDING
-from protosieve.cli._values import arguments
 from protosieve.errors import arg
+from protosieve.kernels import KERNELS
 from protosieve.passes import _options as engine
-from terminals import run
+from protosieve.selectors import SELECTORS, BatchSelector, StreamSelector
+from terminals import call, run
 
 SRC = Path(protosieve.__file__).parents[1]
 OWN = {
@@ -72,20 +74,28 @@ def test_the_defaults_are_those_of_the_function():
 
 
 def test_tab_offers_what_the_engine_knows():
-    from protosieve import _compare
     from protosieve.io import _formats
-    from protosieve.preprocess._settle import SCALES
+    from protosieve.preprocess import SCALES
 
-    assert tuple(sorted(engine.METHODS)) == _options.METHODS
-    assert tuple(sorted(engine.KERNELS)) == _options.KERNELS
+    assert tuple(sorted(KERNELS)) == _options.KERNELS
     assert _options.SCALES == tuple(sorted(engine.SCALES)) == tuple(sorted(SCALES))
     assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
     assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
-    assert tuple(sorted([*_compare._SELECTORS, _compare._RANDOM])) == _options.ALL_METHODS
+
+
+@pytest.mark.parametrize(("declared", "base"), [("_STREAMING", StreamSelector), ("_BATCH", BatchSelector)])
+def test_the_names_of_selectors_are_those_their_classes_say(declared, base):
+    """Help and TAB have a copy in ``protosieve/__init__.py``: they load no selector. It is the only one."""
+    assert getattr(protosieve, declared) == {cls.__name__: cls.method for cls in SELECTORS if issubclass(cls, base)}
+
+
+def test_tab_offers_the_names_of_selectors():
+    assert tuple(sorted(engine.METHODS)) == _options.METHODS
+    assert tuple(sorted(["random", *(cls.method for cls in SELECTORS)])) == _options.ALL_METHODS
 
 
 def test_tab_completes_the_last_of_several_methods():
-    complete = _options._offer_several(_options.ALL_METHODS)
+    complete = _options.offer_several(_options.ALL_METHODS)
     assert complete("swap,s") == ["swap,sieve", "swap,streak", "swap,stream"]
 
 
@@ -121,8 +131,9 @@ def test_the_engine_speaks_of_options_the_command_line_has():
     assert in_flags(f"{arg('watch', 'here')} is no port") == f"{flags('watch_at')[0]} here is no port"
 
 
-def test_every_flag_of_a_message_is_an_option_of_a_command():
-    shown = "".join(run(command, "--help", COLUMNS="300").stdout for command in ("select", "compare", "report"))
+def test_every_flag_of_a_message_is_an_option_of_a_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "300")
+    shown = "".join(call(command, "--help", cwd=tmp_path).stdout for command in ("select", "compare", "report"))
     assert set(known_flags().values()) <= set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", shown))
 
 
@@ -158,7 +169,7 @@ def test_without_its_dependencies_the_command_says_what_to_install():
     run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr == (
-        "protosieve: the command line needs pyarrow and rich and typer, which this Python does not have; "
+        "protosieve: the command line needs filelock and pyarrow and rich and typer, which this Python does not have; "
         "pip install 'protosieve[cli]'\n"
     )
 
@@ -168,10 +179,12 @@ def test_without_pyarrow_the_package_is_whole_but_for_reading_files():
         "import sys; sys.modules['pyarrow'] = None\n"
         "from protosieve import *\n"
         "ProtoSwap(2).fit([[1.0], [2.0], [4.0]])\n"
-        "try:\n    select('x.csv', 5)\nexcept ImportError as error:\n    print(error)"
+        "for call in (lambda: select('x.csv', 5), lambda: Prototypes.read('x.parquet')):\n"
+        "    try:\n        call()\n    except ImportError as error:\n        print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'protosieve[cli]'" in run.stdout, run.stderr
+    needs = "needs pyarrow, which is not installed: pip install 'protosieve[cli]'"
+    assert run.stdout == f"protosieve.run {needs}\nprotosieve.result.files {needs}\n", run.stderr
 
 
 def test_names_of_the_package_are_found_when_they_are_used():

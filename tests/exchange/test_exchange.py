@@ -11,7 +11,7 @@ import oracles
 from protosieve.exchange import ExchangeSet, FreeExchangeSet
 from volumes import volume
 
-relaxed = settings(deadline=None, max_examples=volume(20, 80))
+relaxed = settings(deadline=None, max_examples=volume(15, 60))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -178,7 +178,7 @@ def _run(K, mu, m, noise):
     return [holders.copy() for holders in feed(exchange, K, mu, 16)]
 
 
-@settings(deadline=None, max_examples=volume(60, 300))
+@settings(deadline=None, max_examples=volume(20, 150))
 @given(seeds)
 def test_a_quick_look_turns_down_nobody_who_would_be_taken(seed):
     K, mu, m, _ = problem(seed)

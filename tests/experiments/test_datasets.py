@@ -86,6 +86,7 @@ def test_letters_are_the_papers(paper_data, raw):
     assert letters.base.dtype == np.float32
 
 
+@pytest.mark.thorough
 def test_mnist_is_the_papers(paper_data):
     mnist = load_mnist(paper_data, dtype=np.float64)
     with np.load(paper_data / "mnist.npz") as data:
@@ -111,6 +112,7 @@ def test_letters_come_from_uci_once(raw, home, serve):
     assert np.array_equal(load_letters().test, raw[0][16000:])
 
 
+@pytest.mark.thorough
 def test_mnist_comes_from_openml_once(paper_data, home, monkeypatch):
     calls = []
 

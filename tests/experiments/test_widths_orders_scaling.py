@@ -74,6 +74,7 @@ def test_a_stream_is_timed_in_a_process_of_its_own(method):
     assert 0 < found["kept"] <= M
 
 
+@pytest.mark.thorough
 def test_a_process_that_fails_is_told_of():
     with pytest.raises(RuntimeError, match="NoSuch on 10 rows"):
         scale_up("NoSuch", 10)

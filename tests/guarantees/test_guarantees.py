@@ -183,8 +183,8 @@ PROBLEMS = {
 
 @pytest.fixture(params=PROBLEMS, scope="module")
 def problems(request):
-    """40 or 200 of them, with m."""
-    made = [PROBLEMS[request.param](seed) for seed in range(volume(40, 200))]
+    """15 or 100 of them, with m."""
+    made = [PROBLEMS[request.param](seed) for seed in range(volume(15, 100))]
     return [(problem, sizes(problem, seed)) for seed, problem in enumerate(made)]
 
 
@@ -298,8 +298,9 @@ def test_certificates_of_regressions_bound_every_support(problems):
 # -- the constants
 
 
+@repeated
 def test_curvature_is_that_of_the_worst_support():
-    for seed in range(40):
+    for seed in range(volume(10, 40)):
         K = quadratic(seed, signed=True).K
         for size in range(1, min(len(K), 4) + 1):
             one_by_one = [curvature_on(K, L) for L in combinations(range(len(K)), size)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from io_files import arrow_stream, encoded, npy, read, rows_of, sample
 from protosieve.errors import InputError
 from protosieve.io import find_sources
-from protosieve.io._file import not_utf8
+from protosieve.io._file_source import not_utf8
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_rows_of_csv_agree_with_the_standard_library(rows, block, tmp_path_facto
     good = [number for number, row in enumerate(expected) if len(row) == 2 and row[1] != "\xff"]
     with pytest.MonkeyPatch.context() as patch:
         if block:
-            patch.setattr("protosieve.io._records._BLOCK", 64)
+            patch.setattr("protosieve.io._csv_rows._BLOCK", 64)
         numbers, found, noted = read(path, skip=True)
     assert numbers == good
     assert [list(row.values()) for row in found] == [expected[number] for number in good]
@@ -167,11 +167,7 @@ def test_rows_of_json_lines_agree_with_the_standard_library(rows, small, tmp_pat
             b"\xffa,b\n",
             r"the header line is not UTF-8 \(byte 0xFF: .* convert it: iconv -f latin1 -t utf8\); save the file",
         ),
-        (
-            b"a;b;c\n1;2;3\n",
-            r"the header is one cell, 'a;b;c': cells seem to be separated by ';', not by a comma; save it",
-        ),
-        (b"a\tb\n1\t2\n", r"cells seem to be separated by a tab, not by a comma; read it with format='tsv'$"),
+        (b"a;b\n1,5;2\n2,5;3\n", r"rows\.csv: column 'a' has decimal commas; write numbers with a decimal point$"),
     ],
 )
 def test_headers_that_cannot_be_used_say_so(data, match, written):
@@ -179,9 +175,19 @@ def test_headers_that_cannot_be_used_say_so(data, match, written):
         read(written("rows.csv", data))
 
 
-def test_commas_in_a_file_of_tabs_are_noticed(written):
-    with pytest.raises(InputError, match=r"separated by a comma, not by a tab; read it with format='csv'$"):
-        read(written("rows.tsv", b"a,b\n1,2\n"))
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_cells_may_have_another_delimiter_where_the_header_tells(delimiter, ending, written):
+    """A header has the format's own delimiter, or another; a name in quotes may hold any of them."""
+    text = f'"a{delimiter}a"{delimiter}b\n1{delimiter}"2{delimiter}3"\n'
+    assert read(written(f"rows.{ending}", text.encode()))[1] == [{f"a{delimiter}a": "1", "b": f"2{delimiter}3"}]
+    assert read(written(f"one.{ending}", f'"a{delimiter}b"\n"1{delimiter}2"\n'.encode()))[1] == [
+        {f"a{delimiter}b": f"1{delimiter}2"}
+    ]
+
+
+def test_text_with_commas_is_no_number_in_a_file_of_semicolons(written):
+    assert read(written("rows.csv", b"a;b\n1,5 kg;2\nx,y;3\n"))[1][0] == {"a": "1,5 kg", "b": "2"}
 
 
 def test_column_names_may_be_numbers_beside_others(written):
@@ -195,7 +201,7 @@ def test_what_an_open_quote_swallows_is_counted(written, rest, lost):
 
 
 def test_a_mark_like_that_of_a_files_beginning_is_text_elsewhere(written, monkeypatch):
-    monkeypatch.setattr("protosieve.io._records._BLOCK", 8)
+    monkeypatch.setattr("protosieve.io._csv_rows._BLOCK", 8)
     rows = ["\ufeffx", "y", "\ufeff", "\ufeffz\ufeff"]
     found = read(written("rows.csv", ("a,b\n" + "".join(f"{row},{i}\n" for i, row in enumerate(rows))).encode()))[1]
     assert [row["a"] for row in found] == rows

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ import io_files
 from io_files import encoded, rows_of, sample
 from protosieve.errors import InputError, ParameterError
 from protosieve.io import check_schemas, find_sources
+from protosieve.io._formats import ENDINGS, FORMATS
 
 
 @pytest.fixture
@@ -105,6 +107,16 @@ def test_a_named_format_overrides_the_ending(folder):
     assert names("parts", "csv") == ["parts/part-0", "parts/part-1"]
     with pytest.raises(ParameterError, match=r"format must be one of parquet, arrow, csv, .*; got 'xls'"):
         find_sources("e.txt", "xls")
+
+
+def test_every_format_says_what_it_is_and_is_in_the_docs():
+    docs = (Path(__file__).parents[2] / "docs/formats.md").read_text()
+    assert sum(len(source.endings) for source in FORMATS.values()) == len(ENDINGS)
+    for name, source in FORMATS.items():
+        assert source.format == name
+        assert source.title
+        assert f"`{name}`" in docs
+        assert all(f"`{ending.removesuffix('.gz')}`" in docs for ending in source.endings)
 
 
 def test_a_fingerprint_changes_with_the_file(folder):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from io_files import TABLE_FORMATS, encoded, sample
-from protosieve.io import BadRows, BatchSource, Stretch, find_sources
+from protosieve.io import BadRows, BatchSource, RowRange, find_sources
 
 
 def read(source, columns=None, start=0):
@@ -29,7 +29,7 @@ def grouped(tmp_path_factory):
 @given(first=st.integers(0, 95), length=st.integers(0, 95), start=st.integers(0, 95))
 def test_a_stretch_has_the_rows_between_its_ends_under_their_own_numbers(grouped, first, length, start):
     last = min(first + length, 95)
-    rows, numbers = read(Stretch(grouped, first, last), start=start)
+    rows, numbers = read(RowRange(grouped, first, last), start=start)
     assert numbers == list(range(max(first, start), last))
     assert rows == sample(95).to_pylist()[max(first, start) : last]
 
@@ -44,7 +44,7 @@ def test_files_and_their_stretches_can_be_pickled(ending, tmp_path):
     path.write_bytes(encoded(sample(), ending))
     source = find_sources(path)[0]
     source.schema()
-    again = pickle.loads(pickle.dumps(Stretch(source)))
+    again = pickle.loads(pickle.dumps(RowRange(source)))
     assert read(again) == read(source)
     assert again.schema() == source.schema()
     assert again.fingerprint() == source.fingerprint()

@@ -19,7 +19,7 @@ import pytest
 
 from protosieve import OutputError, ProtoSwap, Prototypes, StateFileError, load, select
 from protosieve._atomic import replacing, write_whole
-from protosieve.io import check_output, write_table
+from protosieve.result.files import check_output, write_table
 from terminals import COMMAND, environment
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from protosieve import ParameterError, ProtosieveError, ProtosieveWarning, ProtoStream
-from protosieve.kernels import Cosine, FunctionKernel, Gaussian, Laplacian, Linear, MultiScale, Polynomial, as_kernel
+from protosieve.kernels import (
+    KERNELS,
+    Cosine,
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    MultiScale,
+    Polynomial,
+    as_kernel,
+)
 from protosieve.objectives._quadratic import InnerProduct
 
 rng = np.random.default_rng(0)
@@ -25,6 +35,10 @@ TWINS = [
     (FunctionKernel(pairwise.sigmoid_kernel), pairwise.sigmoid_kernel),
 ]
 each_kernel = pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=[repr(kernel)[:24] for kernel, _ in TWINS])
+
+
+def test_every_kernel_has_a_twin():
+    assert set(KERNELS.values()) <= {type(kernel) for kernel, _ in TWINS}
 
 
 @each_kernel

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import oracles
-from protosieve import DataSample, select
+from protosieve import DataSample, _state, select
 from protosieve.passes import Block, LeftOut, Position, RowSample, _row_sample
 from protosieve.run._signals import Stopped
 
@@ -58,8 +58,8 @@ def test_rows_numbers_and_columns_belong_together_however_they_come(rows, table)
     assert found.files.tolist() == (found.numbers // 50 % 2).tolist()
     assert found.table["n"].to_pylist() == found.numbers.tolist()
     assert found.table["name"].to_pylist() == [f"row {i}" for i in found.numbers]
-    other = fed(RowSample.empty(5, 8192), rows, range(1000, 30_000, 1000), table).storable()
-    again = RowSample(other.shown, other.rows, other.size, other.weight, other.numbers, other.files, other.packed)
+    other = fed(RowSample.empty(5, 8192), rows, range(1000, 30_000, 1000), table)
+    again = _state.loads(_state.dumps(other))
     again._check()
     assert again.light().numbers.tolist() == found.numbers.tolist()
     assert again.light().table.equals(found.table)
@@ -82,7 +82,7 @@ def test_samples_of_parts_merge_to_that_of_all(rows, table):
 def test_columns_of_rows_that_gave_way_are_let_go(rows, table):
     """A dictionary of the file has 30,000 values."""
     sample = fed(RowSample.empty(1, 100), rows, range(500, 30_000, 500), table)
-    assert sum(len(part.numbers) for part in sample._parts) <= 300
+    assert sum(len(part.numbers) for part in sample.parts) <= 300
     (chunk,) = sample.records().table["name"].chunks
     assert len(chunk.dictionary) == 100
 

@@ -1,7 +1,7 @@
 """What is drawn is what the numbers are: each part of a report, made by hand, on axes."""
 
-import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,21 +10,34 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from protosieve.errors import ParameterError
+from protosieve.insight import (
+    Card,
+    CategoryMatch,
+    Difference,
+    Labels,
+    Map,
+    NumberMatch,
+    ResidualCurve,
+    ResidualTrace,
+    Thumbnail,
+    ValueShares,
+)
 from protosieve.plots._canvas import grid_for
 from protosieve.plots._cards import draw_cards
+from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
 from protosieve.plots._colours import DATA, PROTOTYPES, QUIET, label_colours
 from protosieve.plots._coverage import draw_feature, draw_labels
-from protosieve.plots._curve import draw_curve
 from protosieve.plots._map import draw_map
-from protosieve.plots._stream import draw_stream
-from protosieve.plots._weights import draw_spread, draw_weights
 
 HOSTILE = ["$x_{", "<script>", "\\frac{", "_hidden", "a\x00b\x1b[31m", "$$", "naïve & 100 %"]
-CURVE = {"count": [1, 2, 3], "residual": [0.5, 0.1, 0.02], "kept": 3, "own": 0.02, "random": 0.2}
-STREAM = {"rows": [10, 20, 40], "residual": [0.5, 0.2, 0.1], "accepted": [3, 5, 6], "exchanged": [0, 2, 3]}
+CURVE = ResidualCurve([1, 2, 3], [0.5, 0.1, 0.02], own=0.02, random=0.2)
+STREAM = ResidualTrace([10, 20, 40], [0.5, 0.2, 0.1], accepted=[3, 5, 6], exchanged=[0, 2, 3])
 
 
-@pytest.fixture(params=["default", "dark_background", "ggplot"])
+STYLES = ["default", *(pytest.param(style, marks=pytest.mark.thorough) for style in ("dark_background", "ggplot"))]
+
+
+@pytest.fixture(params=STYLES)
 def ax(request):
     """Axes of no window, drawn in the end: layout and text fail there and not before."""
     with pyplot.style.context(request.param):
@@ -34,18 +47,17 @@ def ax(request):
 
 
 def card(**given):
-    nothing = {"row": 1717, "weight": 0.25, "label": None, "image": None, "no_image": None, "text": None, "differs": []}
-    return {**nothing, "at": None, **given}
+    return Card(**{"row": 1717, "weight": 0.25, **given})
 
 
 def difference(name, by, value="1"):
-    return {"name": name, "value": value, "usual": "0", "by": by}
+    return Difference(name, value, "0", by)
 
 
 def png(pixels):
     sink = io.BytesIO()
     Image.fromarray(pixels).save(sink, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(sink.getvalue()).decode()}"
+    return Thumbnail("png", sink.getvalue())
 
 
 def shown(ax):
@@ -65,13 +77,13 @@ def test_the_curves_line_and_marks_are_its_numbers(ax):
 
 
 def test_a_curve_without_random_rows_has_no_mark_for_them(ax):
-    draw_curve({**CURVE, "random": None}, ax)
+    draw_curve(replace(CURVE, random=None), ax)
     assert len(ax.lines) == 2
     assert len(ax.get_legend().get_texts()) == 2
 
 
 def test_a_curve_of_nothing_left_is_not_logarithmic(ax):
-    draw_curve({"count": [1], "residual": [0.0], "kept": 1, "own": 0.0, "random": None}, ax)
+    draw_curve(ResidualCurve([1], [0.0], own=0.0), ax)
     assert ax.get_yscale() == "linear"
 
 
@@ -85,18 +97,18 @@ def test_the_stream_has_its_counts_on_a_second_axis(ax):
 
 @pytest.mark.parametrize("known", [[], ["accepted"], ["exchanged"]])
 def test_what_a_stream_did_not_count_is_not_drawn(ax, known):
-    draw_stream({**STREAM, **{name: None for name in ("accepted", "exchanged") if name not in known}}, ax)
+    draw_stream(replace(STREAM, **{name: None for name in ("accepted", "exchanged") if name not in known}), ax)
     assert len(ax.figure.axes) == 1 + bool(known)
     assert len(ax.get_legend().get_texts()) == 1 + len(known)
 
 
 def test_a_residual_that_is_not_known_leaves_a_gap(ax):
-    draw_stream({**STREAM, "residual": [None, 0.2, 0.1]}, ax)
+    draw_stream(replace(STREAM, residual=[np.nan, 0.2, 0.1]), ax)
     assert np.isnan(np.asarray(ax.lines[0].get_ydata(), float)).tolist() == [True, False, False]
 
 
 def test_weights_are_bars_and_shares_are_dots(ax):
-    draw_weights(np.array([0.5, 0.3, 0.1]), [0.4, 0.35, 0.25], ax)
+    draw_weights(np.array([0.5, 0.3, 0.1]), np.array([0.4, 0.35, 0.25]), ax)
     assert [bar.get_height() for bar in ax.patches] == [0.5, 0.3, 0.1]
     assert ax.lines[0].get_ydata().tolist() == [0.4, 0.35, 0.25]
 
@@ -108,17 +120,14 @@ def test_weights_below_zero_hang_down(ax):
 
 
 def test_the_spread_falls_beside_even_shares(ax):
-    draw_spread([0.1, 0.7, 0.2, 0.0], ax)
+    draw_spread(np.array([0.1, 0.7, 0.2, 0.0]), ax)
     assert [bar.get_height() for bar in ax.patches] == [0.7, 0.2, 0.1, 0.0]
     assert set(ax.lines[0].get_ydata()) == {0.25}
 
 
-def labels(names, data=True):
-    values = [
-        {"value": name, "data": 0.1 * i if data else None, "count": i, "weight": 0.2 * i, "share": None}
-        for i, name in enumerate(names)
-    ]
-    return {"name": "digit", "values": values, "more": 0}
+def labels(names, data=True, **given):
+    values = [ValueShares(name, 0.1 * i if data else None, 0.2 * i, count=i) for i, name in enumerate(names)]
+    return Labels(**{"name": "digit", "values": values, **given})
 
 
 def test_labels_are_two_bars_each_and_the_number_of_prototypes(ax):
@@ -133,14 +142,13 @@ def test_labels_are_two_bars_each_and_the_number_of_prototypes(ax):
 
 
 def test_labels_of_prototypes_alone_are_one_bar_each(ax):
-    draw_labels({**labels(["a", "b"], data=False), "more": 3}, ax)
+    draw_labels(labels(["a", "b"], data=False, more=3), ax)
     assert len(ax.containers) == 1
     assert "3 rarer" in ax.get_ylabel()
 
 
 def test_a_number_is_its_five_quantiles_in_data_and_prototypes(ax):
-    item = {"kind": "number", "name": "age", "distance": 0.08, "data": [1, 2, 3, 4, 5], "prototypes": [2, 3, 4, 5, 6]}
-    draw_feature(item, ax)
+    draw_feature(NumberMatch("age", 0.08, data=[1, 2, 3, 4, 5], prototypes=[2, 3, 4, 5, 6]), ax)
     drawn = [line.get_xdata() for line in ax.lines]
     assert [list(x) for x in drawn] == [[1, 5], [2, 4], [3], [2, 6], [3, 5], [4]]
     assert "age" in ax.get_title()
@@ -148,25 +156,24 @@ def test_a_number_is_its_five_quantiles_in_data_and_prototypes(ax):
 
 
 def test_a_category_is_the_shares_of_its_values(ax):
-    values = [{"value": "red", "data": 0.4, "prototypes": 0.42}, {"value": "blue", "data": 0.6, "prototypes": 0.58}]
-    draw_feature({"kind": "category", "name": "colour", "distance": 0.02, "values": values, "more": 0}, ax)
+    values = [ValueShares("red", data=0.4, prototypes=0.42), ValueShares("blue", data=0.6, prototypes=0.58)]
+    draw_feature(CategoryMatch("colour", 0.02, values), ax)
     assert [[bar.get_width() for bar in bars] for bars in ax.containers] == [[0.42, 0.58], [0.4, 0.6]]
 
 
-def chart(points, names):
-    return {"axes": ["PC 1", "PC 2"], "points": points, "labels": names, "sentence": ""}
+def draw(ax, points, names, axes=("PC 1", "PC 2"), places=(), weights=(), labels=None):
+    draw_map(Map(list(axes), points, names, list(places), ""), np.array(weights), labels, ax)
 
 
 def test_the_maps_dots_lie_at_its_points_in_the_colours_of_their_labels(ax):
-    draw_map(chart([[0.0, 1.0, 0, 0], [2.0, 3.0, 1, 0], [4.0, 5.0, -1, 0]], ["a", "b"]), [], ax)
+    draw(ax, [(0.0, 1.0, 0, 0), (2.0, 3.0, 1, 0), (4.0, 5.0, -1, 0)], ["a", "b"])
     dots = ax.collections[0]
     assert dots.get_offsets().tolist() == [[0, 1], [2, 3], [4, 5]]
     assert len(np.unique(dots.get_facecolors(), axis=0)) == 3
 
 
 def test_the_maps_circles_have_the_area_of_their_weights(ax):
-    marks = [card(at=[0.0, 1.0], weight=0.6, label="b"), card(at=None), card(at=[2.0, 3.0], weight=0.3, label="a")]
-    draw_map(chart([], ["a", "b"]), marks, ax)
+    draw(ax, [], ["a", "b"], places=[(0.0, 1.0), None, (2.0, 3.0)], weights=[0.6, 0.25, 0.3], labels=["b", "a", "a"])
     circles = ax.collections[1]
     assert circles.get_offsets().tolist() == [[0, 1], [2, 3]]
     assert circles.get_sizes()[0] == 2 * circles.get_sizes()[1]
@@ -177,14 +184,14 @@ def test_the_maps_circles_have_the_area_of_their_weights(ax):
 
 
 def test_a_map_without_labels_has_no_legend(ax):
-    draw_map(chart([[0.0, 1.0, -1, 0]], []), [card(at=[0.0, 1.0])], ax)
+    draw(ax, [(0.0, 1.0, -1, 0)], [], places=[(0.0, 1.0)], weights=[0.25])
     assert ax.get_legend() is None
     assert len(ax.collections) == 2
 
 
 def test_beyond_ten_labels_share_a_colour_and_a_line_of_the_legend(ax):
     names = [f"label {i}" for i in range(14)]
-    draw_map(chart([[0.0, 0.0, i, 0] for i in range(14)], names), [], ax)
+    draw(ax, [(0.0, 0.0, i, 0) for i in range(14)], names)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [*names[:10], "4 others"]
     assert label_colours(names)[10:] == [QUIET] * 4
 
@@ -228,9 +235,9 @@ def test_features_are_bars_of_their_standard_deviations_on_one_scale():
 def test_a_hostile_name_shows_as_text(name):
     grid = Figure().subplots(2, 4).ravel()
     clean = "".join(c if c.isprintable() else " " for c in name)
-    draw_labels({**labels([name, "b"]), "name": name}, grid[0])
-    draw_feature({"kind": "number", "name": name, "distance": 0.0, "data": [0] * 5, "prototypes": [1] * 5}, grid[1])
-    draw_map({**chart([[0.0, 0.0, 0, 0]], [name]), "axes": [name, name]}, [], grid[2])
+    draw_labels(labels([name, "b"], name=name), grid[0])
+    draw_feature(NumberMatch(name, 0.0, data=[0] * 5, prototypes=[1] * 5), grid[1])
+    draw(grid[2], [(0.0, 0.0, 0, 0)], [name], axes=[name, name])
     draw_cards([card(label=name, text=name), card(differs=[difference(name, 1.0, name)])], None, grid[3:5])
     grid[0].figure.savefig(io.BytesIO(), dpi=40)
     assert grid[0].get_yticklabels()[0].get_text() == clean
@@ -244,7 +251,7 @@ def test_a_hostile_name_shows_as_text(name):
 def test_names_are_no_formulas_where_all_text_is_tex():
     with pyplot.rc_context({"text.usetex": True}):
         ax = Figure().subplots()
-        draw_map({**chart([[0.0, 0.0, 0, 0]], ["a_b"]), "axes": ["$x_{", "%"]}, [], ax)
+        draw(ax, [(0.0, 0.0, 0, 0)], ["a_b"], axes=["$x_{", "%"])
     assert not ax.xaxis.label.get_usetex()
     assert not ax.get_legend().get_texts()[0].get_usetex()
 
@@ -257,7 +264,7 @@ def test_fewer_cards_than_axes_switch_the_others_off():
 
 @pytest.mark.parametrize("columns", [0, -1, 2.5, True, "3"])
 def test_columns_must_be_a_number(columns):
-    with pytest.raises(ParameterError, match="columns must be a whole number of 1 or more, got"):
+    with pytest.raises(ParameterError, match="columns must be a whole number of at least 1, got"):
         grid_for(None, 3, columns, (1.0, 1.0))
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import matplotlib
@@ -20,9 +21,9 @@ from protosieve import MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap,
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels import Gaussian
 from protosieve.objectives import LeastSquares, SetFunction
+from protosieve.selectors import SELECTORS
 
 X, KIND = load_iris(return_X_y=True)
-METHODS = [MMDCritic, ProtoBasic, ProtoDash, ProtoStream, ProtoSwap, SieveStreaming, Streak]
 OF_DATA = ["prototypes", "weights", "map", "coverage", "features", "residual_curve"]
 PICTURES = [*OF_DATA, "stream"]
 
@@ -135,8 +136,14 @@ def test_no_setting_of_matplotlib_changes(from_files, name):
     assert matplotlib.rcParams == before
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", OF_DATA)
+def every_third(methods, names):
+    """All pairs; but for every third, which has each method and each name, they are thorough."""
+    for number, (method, name) in enumerate(product(methods, names)):
+        row, column = divmod(number, len(names))
+        yield pytest.param(method, name, marks=pytest.mark.thorough if (row + column) % 3 else ())
+
+
+@pytest.mark.parametrize(("method", "name"), list(every_third(SELECTORS, OF_DATA)))
 def test_every_methods_result_can_be_drawn(method, name):
     result = method(n_prototypes=6, random_state=0, kernel=Gaussian(width=1.0)).fit(X).result_
     check(result, name, drawn(result, name, X))
@@ -247,7 +254,7 @@ def test_cards_are_as_many_as_asked_for_and_those_of_all(result):
 @pytest.mark.parametrize("n", [0, -3, 1.5, True, "4"])
 @pytest.mark.parametrize("name", ["prototypes", "features"])
 def test_n_must_be_a_number(result, name, n):
-    with pytest.raises(ParameterError, match="n must be a whole number of 1 or more, got"):
+    with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got"):
         drawn(result, name, X, n=n)
 
 

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from protosieve import select
-from protosieve.io import BadRows, find_sources, read_result
+from protosieve.insight._columns import Columns
+from protosieve.io import BadRows, find_sources
 from protosieve.preprocess import Encoding, Layout, Survey
-from protosieve.report._columns import Columns
+from protosieve.result.files._read import read_result
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -133,7 +134,7 @@ def test_a_stored_encoding_looks_its_typed_columns_up():
 
 def test_columns_of_a_report_are_looked_up():
     named = [Name(f"c{i}") for i in range(400)]
-    columns = Columns(named, [[i] for i in range(400)])
+    columns = Columns(zip(named, [[i] for i in range(400)], strict=True))
     Name.compared = 0
     assert [columns.cells(f"c{i}") for i in range(400)] == [[i] for i in range(400)]
     assert all(f"c{i}" in columns for i in range(400))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protosieve.errors import InputError
-from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess import Layout, Moments, Survey
 from protosieve.preprocess._categories import MAX_DISTINCT, MISSING
 
 rows = st.lists(
@@ -131,3 +131,14 @@ def _surveyed(survey, table):
         survey.update(survey.layout.raw(part, grow=True)[0])
     survey._check()
     return early
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 300), st.sampled_from([np.float32, np.float64]))
+def test_strips_seen_together_are_what_each_is_by_itself(seed, length, n_rows, dtype):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n_rows, 3)) + 1e3).astype(dtype)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    for strip, start in zip(Moments.of_strips(X, length), range(0, n_rows, length), strict=True):
+        alone = Moments.of(X[start : start + length])
+        for name in ("count", "low", "high", "mean", "m2"):
+            assert np.array_equal(getattr(strip, name), getattr(alone, name)), name

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from protosieve.errors import OutputError, ParameterError
-from protosieve.report import _guarded, _live
+from protosieve.report import _limited_server, _live
 from protosieve.report._live import Live
 
 
@@ -22,8 +22,8 @@ def _in_a_hurry(monkeypatch):
     monkeypatch.setattr(_live, "_LINGER", 0.05)
 
 
-def _render(story):
-    return f"<title>{story['title']}</title>".encode()
+def _render(data):
+    return f"<title>{data['title']}</title>".encode()
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def live():
 
 
 def _news(live, after):
-    with urlopen(f"{live.address}story.json?after={after}", timeout=5) as answer:
+    with urlopen(f"{live.address}report.json?after={after}", timeout=5) as answer:
         return answer.status, answer.read()
 
 
@@ -56,7 +56,7 @@ def test_only_whoever_knows_the_address_sees_the_page(live):
     root = live.address.rsplit("/", 2)[0]
     with urlopen(live.address, timeout=5) as answer:
         assert answer.read() == b"<title>first</title>"
-    for path in ("/", "/story.json", "/x/", "/x/story.json?after=0", live.address[len(root) : -2] + "/"):
+    for path in ("/", "/report.json", "/x/", "/x/report.json?after=0", live.address[len(root) : -2] + "/"):
         assert _status(root + path) == 404
     assert _status(live.address + "other.txt") == 404
     assert _status(live.address + "../etc/passwd") == 404
@@ -79,13 +79,13 @@ def test_a_page_that_waits_hears_of_news_at_once(live):
     live.publish({"title": "second"})
     waiting.join(5)
     status, body = heard[0]
-    assert (status, json.loads(body)) == (200, {"version": 2, "story": {"title": "second"}})
+    assert (status, json.loads(body)) == (200, {"version": 2, "report": {"title": "second"}})
 
 
 def test_a_page_that_is_behind_hears_the_newest_at_once(live):
     for title in ("second", "third"):
         live.publish({"title": title})
-    assert json.loads(_news(live, 1)[1]) == {"version": 3, "story": {"title": "third"}}
+    assert json.loads(_news(live, 1)[1]) == {"version": 3, "report": {"title": "third"}}
     assert json.loads(_news(live, "nonsense")[1])["version"] == 3
 
 
@@ -103,7 +103,7 @@ def test_a_page_that_looks_on_can_fetch_the_end(monkeypatch):
         late.start()
         live.publish({"title": "the end"})
     late.join(5)
-    assert json.loads(told[1][1])["story"] == {"title": "the end"}
+    assert json.loads(told[1][1])["report"] == {"title": "the end"}
 
 
 def test_after_the_end_nobody_listens():
@@ -136,7 +136,7 @@ def _answer(caller):
 
 def test_connections_are_counted_before_a_word_is_said_and_more_are_refused(live):
     with ExitStack() as stack:
-        silent = [stack.enter_context(_connected(live)) for _ in range(_guarded._AT_ONCE)]
+        silent = [stack.enter_context(_connected(live)) for _ in range(_limited_server._AT_ONCE)]
         with _connected(live) as late:
             assert _answer(late).startswith(b"HTTP/1.0 503 ")
         assert len(live._server._deadlines) == len(silent)
@@ -146,7 +146,7 @@ def test_connections_are_counted_before_a_word_is_said_and_more_are_refused(live
 
 
 def test_a_request_has_one_deadline_however_steadily_it_trickles_in(live, monkeypatch):
-    monkeypatch.setattr(_guarded, "PATIENCE", 1.0)
+    monkeypatch.setattr(_limited_server, "PATIENCE", 1.0)
     with _connected(live) as caller, suppress(ConnectionError):
         caller.sendall(b"GET / HTTP/1.1\r\nX: ")
         caller.settimeout(0.05)
@@ -177,7 +177,7 @@ from urllib.request import urlopen
 from protosieve.report._live import Live
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
-with Live(lambda story: b"page", {}) as live:
+with Live(lambda data: b"page", {}) as live:
     caller, taken = socket.socket(), []
     while True:
         try:
@@ -201,7 +201,7 @@ def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
     for _ in range(5):
         with socket.create_connection(live._server.server_address[:2]) as caller:
             path = live.address.split("/", 3)[3]
-            caller.sendall(f"GET /{path}story.json?after=1 HTTP/1.1\r\n\r\n".encode())
+            caller.sendall(f"GET /{path}report.json?after=1 HTTP/1.1\r\n\r\n".encode())
     live.publish({"title": "second"})
     assert json.loads(_news(live, 0)[1])["version"] == 2
     assert capfd.readouterr().err == ""
@@ -210,7 +210,7 @@ def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
 @pytest.mark.parametrize("asked", ["*", "foo", "http://[", "/\xff/", "//", "/?" + "9" * 5000])
 def test_a_request_that_makes_no_sense_finds_nothing_and_says_nothing(live, capfd, asked):
     token = live.address.split("/", 3)[3]
-    for line in (asked, f"/{token}story.json?after={'9' * 5000}"):
+    for line in (asked, f"/{token}report.json?after={'9' * 5000}"):
         with socket.create_connection(live._server.server_address[:2]) as caller:
             caller.sendall(f"GET {line} HTTP/1.1\r\n\r\n".encode("latin-1"))
             answer = caller.recv(100)
@@ -218,10 +218,10 @@ def test_a_request_that_makes_no_sense_finds_nothing_and_says_nothing(live, capf
     assert capfd.readouterr().err == ""
 
 
-def test_a_story_that_json_cannot_hold_is_not_published(live):
+def test_data_that_json_cannot_hold_is_not_published(live):
     with pytest.raises(ValueError, match="JSON"):
         live.publish({"title": float("nan")})
-    assert json.loads(_news(live, 0)[1])["story"] == {"title": "first"}
+    assert json.loads(_news(live, 0)[1])["report"] == {"title": "first"}
 
 
 @pytest.mark.parametrize("at", ["", "here", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:99999", "127.0.0.1:-1"])

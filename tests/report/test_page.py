@@ -12,12 +12,12 @@ pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Every story and its page, on disk."""
+    """Every example and its page, on disk."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {name: make() for name, make in examples.STORIES.items()}
-    for name, story in made.items():
-        (folder / f"{name}.html").write_bytes(render(story))
-    return {name: (story, folder / f"{name}.html") for name, story in made.items()}
+    made = {name: make() for name, make in examples.EXAMPLES.items()}
+    for name, data in made.items():
+        (folder / f"{name}.html").write_bytes(render(data))
+    return {name: (data, folder / f"{name}.html") for name, data in made.items()}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def in_window(page, selector):
     return bottom > 0 and top < height
 
 
-@pytest.mark.parametrize("name", examples.STORIES)
+@pytest.mark.parametrize("name", examples.EXAMPLES)
 def test_it_is_never_wider_than_the_window(files, visit, name):
     window = visit((390, 844))
     page = window.open(files[name][1])
@@ -72,11 +72,11 @@ def test_sections_that_have_nothing_to_say_are_not_there(files, visit):
 
 
 def test_the_headline_is_the_comparison_with_random_rows(files, visit):
-    story, file = files["digits"]
+    data, file = files["digits"]
     page = visit().open(file)
-    assert page.locator(".huge").inner_text() == story["quality"]["lead"].replace(" ", "")
+    assert page.locator(".huge").inner_text() == data["quality"]["lead"].replace(" ", "")
     assert page.locator(".huge").inner_text().endswith("×")
-    assert page.locator(".headline .first").inner_text() == story["quality"]["sentences"][0]
+    assert page.locator(".headline .first").inner_text() == data["quality"]["sentences"][0]
     assert page.locator(".versus-value").all_inner_texts() == ["0.31\u202f%", "1.6\u202f%"]
 
 
@@ -85,9 +85,9 @@ LINES = "box => box.getBoundingClientRect().height / parseFloat(getComputedStyle
 
 @pytest.mark.parametrize("lead", ["5.3 ×", "12,345,678 ×", "99.9996 %", "99.999999997 %", "100 %", "-50.0 %"])
 def test_the_headline_is_one_line_at_every_width(visit, tmp_path, lead):
-    story = examples.digits(8)
-    story["quality"]["lead"] = lead
-    (tmp_path / "x.html").write_bytes(render(story))
+    data = examples.digits(8)
+    data["quality"]["lead"] = lead
+    (tmp_path / "x.html").write_bytes(render(data))
     window = visit((1280, 844))
     page = window.open(tmp_path / "x.html")
     assert page.locator(".huge").inner_text() == lead.replace(" ", "").replace("-", "\u2212")
@@ -101,7 +101,7 @@ def test_the_headline_is_one_line_at_every_width(visit, tmp_path, lead):
 
 def test_the_nav_says_which_section_the_reader_is_in(digits):
     page, _ = digits
-    for section in ("summary", "map", "again", "quality"):
+    for section in ("summary", "map", "rerun", "quality"):
         page.click(f"#to-{section}")
         page.locator(f"#to-{section}[aria-current]").wait_for()
         assert page.locator("#nav [aria-current]").count() == 1
@@ -117,10 +117,10 @@ def test_the_rest_of_the_labels_around_a_card_is_not_taken_for_a_label_called_ot
 
 
 def test_a_row_that_chance_may_have_made_is_marked(files, visit):
-    story, file = files["digits"]
+    data, file = files["digits"]
     page = visit().open(file)
     marked = page.eval_on_selector_all(".doubt", "all => all.map((mark) => mark.closest('.card').id)")
-    missed = story["criticisms"]["cards"]
+    missed = data["criticisms"]["cards"]
     assert marked == [f"criticism-{i + 1}" for i, one in enumerate(missed) if one["within_chance"]]
     assert 0 < len(marked) < len(missed)
 
@@ -191,14 +191,14 @@ def test_hovering_a_circle_of_the_map_shows_its_card(digits):
 
 
 def test_hovering_a_circle_leaves_the_rows_nearest_to_it_bright(files, visit):
-    story, file = files["digits"]
+    data, file = files["digits"]
     page = visit().open(file)
     faint = "dots => Number(getComputedStyle(dots).opacity)"
     before = page.eval_on_selector("g.dots", faint)
     point_at(page, 0)
     assert page.eval_on_selector("g.dots", faint) < before
     drawn = "paths => paths.map((path) => path.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0)"
-    nearest = sum(point[3] == 0 for point in story["map"]["points"])
+    nearest = sum(point[3] == 0 for point in data["map"]["points"])
     assert page.eval_on_selector_all(".own path", drawn) == nearest
     page.mouse.move(5, 5)
     assert page.eval_on_selector("g.dots", faint) == before
@@ -227,9 +227,9 @@ def test_a_click_in_the_map_lifts_filters_that_hide_the_card(digits):
     assert shown_cards(page) == list(range(len(cards)))
 
 
-def test_arrow_keys_walk_all_circles_of_the_map_and_enter_leads_to_the_card(digits):
+def test_arrow_keys_walk_all_circles_of_the_map_and_enter_leads_to_the_card(digits, files):
     page, cards = digits
-    walk = order(cards, lambda card: card["at"][0])
+    walk = order(files["digits"][0]["map"]["prototypes"], lambda place: place[0])
     page.focus("#all-features")
     while page.evaluate("document.activeElement.id") != "map-keys":
         page.keyboard.press("Shift+Tab")
@@ -264,8 +264,8 @@ def test_a_long_text_is_cut_and_the_whole_of_it_is_a_press_away(visit, tmp_path)
 
 
 def test_the_command_is_copied(files, visit):
-    story, file = files["digits"]
+    data, file = files["digits"]
     page = visit(permissions=["clipboard-read", "clipboard-write"]).open(file)
     page.click("#copy")
     page.locator("#copy", has_text="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == story["again"]["command"]
+    assert page.evaluate("navigator.clipboard.readText()") == data["rerun"]["command"]

@@ -48,21 +48,21 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-@pytest.mark.parametrize("name", examples.STORIES)
-def test_the_story_comes_back_from_the_page_as_it_was(name):
-    story = examples.STORIES[name]()
-    parts = Parts(render(story))
-    assert [json.loads(text) for text in parts.found["json"]] == [story]
+@pytest.mark.parametrize("name", examples.EXAMPLES)
+def test_the_data_comes_back_from_the_page_as_it_was(name):
+    data = examples.EXAMPLES[name]()
+    parts = Parts(render(data))
+    assert [json.loads(text) for text in parts.found["json"]] == [data]
     assert len(parts.found["script"]) == len(parts.found["style"]) == 1
 
 
 @given(st.text(), st.text(st.characters(codec=None), max_size=8), st.sampled_from(HOSTILE))
 def test_no_text_whatever_ends_the_script_element_or_changes(text, odd, hostile):
-    story = {"title": hostile + text, odd: [text + hostile, odd]}
-    page = render(story)
-    block = page.split(b'id="story">')[1].split(b"</script>")[0]
+    data = {"title": hostile + text, odd: [text + hostile, odd]}
+    page = render(data)
+    block = page.split(b'id="report">')[1].split(b"</script>")[0]
     assert not set(block) & set(b"<>&")
-    assert json.loads(block) == story
+    assert json.loads(block) == data
     assert len(Parts(page).found["script"]) == 1
 
 
@@ -86,7 +86,7 @@ def test_the_title_is_escaped():
 
 def test_nothing_of_the_template_is_left_and_nothing_of_the_data_is_taken_for_it():
     page = render({**examples.bare(), "title": "{{script}}"}).decode()
-    assert page.count("{{") == 2  # the title, in the head and in the story
+    assert page.count("{{") == 2  # the title, in the head and in the data
     assert "<title>{{script}}</title>" in page
 
 

@@ -1,4 +1,4 @@
-"""The report's charts in a real browser: numbers as they are written, read-outs, tables, and stories at the edge."""
+"""The report's charts in a real browser: numbers as they are written, read-outs, tables, and data at the edge."""
 
 import re
 from importlib import resources
@@ -6,22 +6,22 @@ from importlib import resources
 import pytest
 
 import report_page_examples as examples
+from protosieve.insight import as_date
 from protosieve.report import render
-from protosieve.report._features import as_date
 from report_page_parts import card, label, number, quality
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
-STORY = examples.digits()
+EXAMPLE = examples.digits()
 
 
 @pytest.fixture
 def opened(visit, tmp_path):
-    """Opens a story's page; its window says what went wrong."""
+    """Opens the page of some data; its window says what went wrong."""
 
-    def one(story):
+    def one(data):
         file = tmp_path / "page.html"
-        file.write_bytes(render(story))
+        file.write_bytes(render(data))
         window = visit()
         return window.open(file), window
 
@@ -62,14 +62,14 @@ def test_numbers_are_written_for_people(visit):
     assert [text.replace("\u202f", " ") for text in said] == list(WRITTEN.values())
 
 
-def stretched(story):
+def stretched(data):
     """Numbers as long as they come: many million rows, residuals near nothing, long names."""
-    made = {**story, "stream": {**examples.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
-    made["coverage"] = {**story["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
+    made = {**data, "stream": {**examples.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
+    made["coverage"] = {**data["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
     values = [label(name, 0.3, 1, 0.31, 0.3) for name in ("W" * 60, "a label of several words that goes on", "b")]
     made["coverage"]["labels"]["values"] = values
-    curve = story["quality"]["curve"]
-    made["quality"] = {**story["quality"], "curve": {**curve, "residual": [r / 1e5 for r in curve["residual"]]}}
+    curve = data["quality"]["curve"]
+    made["quality"] = {**data["quality"], "curve": {**curve, "residual": [r / 1e5 for r in curve["residual"]]}}
     return made
 
 
@@ -80,9 +80,9 @@ BEYOND = """() => [...document.querySelectorAll(".canvas text")].filter((word) =
 }).map((word) => `${word.ownerSVGElement.parentNode.id}: ${word.textContent}`)"""
 
 
-@pytest.mark.parametrize("story", [stretched(STORY), examples.mixed(), examples.texts(), examples.hostile()])
-def test_no_word_of_a_chart_is_cut_at_its_edge(opened, story):
-    page, window = opened(story)
+@pytest.mark.parametrize("data", [stretched(EXAMPLE), examples.mixed(), examples.texts(), examples.hostile()])
+def test_no_word_of_a_chart_is_cut_at_its_edge(opened, data):
+    page, window = opened(data)
     for width in (1280, 800, 390, 320):
         window.resize(width)
         assert (width, page.evaluate(BEYOND)) == (width, [])
@@ -92,8 +92,8 @@ def test_dates_are_shown_as_dates(opened):
     quantiles = {"data": [1.28e9, 1.4e9, 1.5e9, 1.6e9, 1.67e9], "prototypes": [1.29e9, 1.4e9, 1.5e9, 1.6e9, 1.66e9]}
     shown = {of: [as_date(second) for second in line] for of, line in quantiles.items()}
     item = {"name": "since", "kind": "number", "distance": 0.1, **quantiles, "shown": shown}
-    story = {**STORY, "coverage": {**STORY["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
-    page, _ = opened(story)
+    data = {**EXAMPLE, "coverage": {**EXAMPLE["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
+    page, _ = opened(data)
     assert page.locator("#feature-0 text").all_text_contents() == [shown["data"][0], shown["data"][-1]]
     page.locator("#feature-0 svg").hover()
     assert page.locator("#tooltip dd").all_inner_texts() == [", ".join(shown["data"]), ", ".join(shown["prototypes"])]
@@ -101,17 +101,17 @@ def test_dates_are_shown_as_dates(opened):
     assert page.locator("#features-table td").nth(1).inner_text() == ", ".join(shown["data"])
 
 
-def only(story):
+def only(data):
     """One prototype, one row, one look: no distance between the least and the largest of anything."""
     same = [number("flat", [7, 7], [7, 7], 0.0), number("huge", [-1e30, 1e30], [0, 1e-30], 1.0)]
     return {
-        **story,
-        "cards": [card(0, 1.0, label="a", share=1.0, at=[3, 3], around=[["a", 1.0]])],
+        **data,
+        "cards": [card(0, 1.0, label="a", share=1.0, around=[["a", 1.0]])],
         "quality": {
             **quality(2, 0.3, 0.3),
             "curve": {**quality(2, 0.3, 0.3)["curve"], "count": [1], "residual": [0.3]},
         },
-        "map": {**story["map"], "points": [[3, 3, -1, 0]], "labels": []},
+        "map": {**data["map"], "points": [[3, 3, -1, 0]], "prototypes": [[3, 3]], "labels": []},
         "coverage": {
             "sentence": "",
             "shares": [1.0],
@@ -122,17 +122,17 @@ def only(story):
     }
 
 
-def nothing(story):
+def nothing(data):
     """Nothing left, no weight, no share, and a stream that does not know its counts at first."""
     return {
-        **story,
-        "cards": [card(k, 0.0, at=None) for k in range(3)],
+        **data,
+        "cards": [card(k, 0.0) for k in range(3)],
         "criticisms": {"sentence": "None.", "cards": []},
         "quality": {
             **quality(3, 0.1, None),
             "curve": {**quality(3, 0.1, None)["curve"], "residual": [0, 0, 0], "own": 0},
         },
-        "map": {**story["map"], "points": []},
+        "map": {**data["map"], "points": [], "prototypes": [None] * 3},
         "coverage": {
             "sentence": "",
             "shares": [0.0, 0.0, 0.0],
@@ -148,8 +148,8 @@ NO_NUMBERS = """all => all.flatMap((node) => [...node.attributes].map((a) => a.v
 
 
 @pytest.mark.parametrize("edge", [only, nothing, dict])
-def test_no_story_draws_what_is_no_number(opened, edge):
-    page, window = opened(edge(STORY))
+def test_no_page_draws_what_is_no_number(opened, edge):
+    page, window = opened(edge(EXAMPLE))
     assert page.eval_on_selector_all(".canvas *", NO_NUMBERS) == []
     page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
     assert not re.search("NaN|undefined|null|Infinity", page.locator("main").inner_text())
@@ -157,13 +157,13 @@ def test_no_story_draws_what_is_no_number(opened, edge):
 
 
 def test_the_curve_says_how_many_do_as_well_as_random_rows(opened):
-    curve = STORY["quality"]["curve"]
+    curve = EXAMPLE["quality"]["curve"]
     enough = next(k for k, left in zip(curve["count"], curve["residual"], strict=True) if left <= curve["random"])
-    assert f"{enough} do as well as 20 random rows" in opened(STORY)[0].locator("#curve").text_content()
+    assert f"{enough} do as well as 20 random rows" in opened(EXAMPLE)[0].locator("#curve").text_content()
 
 
 def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened):
-    page, _ = opened(STORY)
+    page, _ = opened(EXAMPLE)
     assert page.locator(".feature").count() == 12
     page.click("#all-features")
     assert page.locator(".feature").count() == 32
@@ -171,10 +171,10 @@ def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened):
 
 
 def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened):
-    page, _ = opened(STORY)
+    page, _ = opened(EXAMPLE)
     assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
     page.locator("#curve-table summary").click()
-    assert page.locator("#curve-table tbody tr").count() == len(STORY["quality"]["curve"]["count"])
+    assert page.locator("#curve-table tbody tr").count() == len(EXAMPLE["quality"]["curve"]["count"])
     page.locator("#stream-chart-table summary").click()
     heads = page.locator("#stream-chart-table thead th").all_inner_texts()
     assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
@@ -182,7 +182,7 @@ def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened):
 
 @pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
 def test_hovering_a_chart_reads_numbers_out(opened, chart):
-    page, _ = opened(STORY)
+    page, _ = opened(EXAMPLE)
     page.locator(chart).scroll_into_view_if_needed()
     page.locator(chart).hover(position={"x": 150, "y": 20})
     assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())

@@ -9,20 +9,21 @@ import pytest
 
 import report_page_examples as examples
 from browsers import grave_findings, shown_cards
-from protosieve.report import blank, render
+from protosieve.insight import Insight
+from protosieve.report import page_data, render
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a page and, once there is a newer one, the next story; ``tell`` makes it newer."""
+    """Serves a page and, once there is a newer one, the next report; ``tell`` makes it newer."""
 
     daemon_threads = True
 
-    def __init__(self, story):
+    def __init__(self, data):
         super().__init__(("127.0.0.1", 0), Handler)
         self.news = threading.Condition()
-        self.version, self.story, self.page, self.over = 1, story, render(story, live=True), False
+        self.version, self.data, self.page, self.over = 1, data, render(data, live=True), False
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property
@@ -31,7 +32,7 @@ class Server(ThreadingHTTPServer):
 
     def tell(self, **changes):
         with self.news:
-            self.story = {**self.story, **changes}
+            self.data = {**self.data, **changes}
             self.version += 1
             self.news.notify_all()
 
@@ -43,11 +44,11 @@ class Server(ThreadingHTTPServer):
         self.server_close()
 
     def next_after(self, version):
-        """The story after a version, or none for a long while."""
+        """The report after a version, or none for a long while."""
         with self.news:
             self.news.wait_for(lambda: self.over or self.version > version, timeout=0.5)
             newer = self.version > version and not self.over
-            return {"version": self.version, "story": self.story} if newer else None
+            return {"version": self.version, "report": self.data} if newer else None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -55,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         if parts.path == "/token/":
             return self.answer(200, self.server.page, "text/html")
-        assert parts.path == "/token/story.json"
+        assert parts.path == "/token/report.json"
         found = self.server.next_after(int(parse_qs(parts.query)["after"][0]))
         return self.answer(200, json.dumps(found).encode(), "application/json") if found else self.answer(204)
 
@@ -91,7 +92,7 @@ def wait_for(page, selector, text):
     page.locator(selector, has_text=text).wait_for()
 
 
-def test_it_shows_each_newer_story_and_says_where_the_run_is(server, visit):
+def test_it_shows_each_newer_report_and_says_where_the_run_is(server, visit):
     window = visit()
     page = window.page
     page.goto(server.address)
@@ -106,7 +107,7 @@ def test_it_shows_each_newer_story_and_says_where_the_run_is(server, visit):
 
 
 def test_sections_come_when_there_is_something_to_say(visit):
-    server = Server(blank("20 of these rows", {**NOWHERE, "note": "Waiting for the first rows."}))
+    server = Server(page_data(Insight("20 of these rows"), {**NOWHERE, "note": "Waiting for the first rows."}))
     page = visit().page
     page.goto(server.address)
     wait_for(page, "#status", "Waiting for the first rows.")
@@ -124,7 +125,7 @@ def test_sections_come_when_there_is_something_to_say(visit):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_that_waits_has_no_serious_finding_either(visit, scheme):
-    server = Server(blank("20 of these rows", {**NOWHERE, "note": "Waiting for the first rows."}))
+    server = Server(page_data(Insight("20 of these rows"), {**NOWHERE, "note": "Waiting for the first rows."}))
     page = visit((390, 844), color_scheme=scheme).page
     page.goto(server.address)
     wait_for(page, "#status", "Waiting")
@@ -139,11 +140,11 @@ def test_what_the_reader_chose_is_kept(server, visit):
     page.locator("#curve-table summary").click()
     page.fill("#search", "part-1")
     page.locator("#search").evaluate("box => box.setSelectionRange(2, 4)")
-    story = examples.digits()
-    server.tell(**{**story, "state": state(1000)})
+    data = examples.digits()
+    server.tell(**{**data, "state": state(1000)})
     wait_for(page, "#shown", "among 20")
-    passing = [i for i, card in enumerate(story["cards"]) if card["file"] == "part-1.parquet"]
-    assert shown_cards(page) == sorted(passing, key=lambda i: story["cards"][i]["row"])
+    passing = [i for i, card in enumerate(data["cards"]) if card["file"] == "part-1.parquet"]
+    assert shown_cards(page) == sorted(passing, key=lambda i: data["cards"][i]["row"])
     assert page.evaluate("[document.activeElement.id, document.activeElement.selectionStart]") == ["search", 2]
     assert page.locator("#curve-table tbody tr").count() == 20
 

@@ -16,11 +16,11 @@ PHONE, WIDE = (390, 844), (1280, 900)
 
 @pytest.fixture
 def file(tmp_path):
-    """Writes a story's page."""
+    """Writes the page of some data."""
 
     def write(name):
         path = tmp_path / f"{name}.html"
-        path.write_bytes(render(examples.STORIES[name]()))
+        path.write_bytes(render(examples.EXAMPLES[name]()))
         return path
 
     return write
@@ -45,7 +45,7 @@ def test_everything_is_reached_by_tab_is_seen_to_be_and_is_left_again(visit, fil
         unseen += [at] * (outline == "none")
     else:
         pytest.fail("the keyboard does not get out of the page")
-    wanted = ["to-summary", "to-again", "theme", "search", "sort", "label", "least", "map-keys", "all-features", "copy"]
+    wanted = ["to-summary", "to-rerun", "theme", "search", "sort", "label", "least", "map-keys", "all-features", "copy"]
     assert [at for at in reached if at in wanted] == wanted
     assert unseen == []
 

@@ -19,7 +19,7 @@ def result():
 @pytest.fixture
 def page(monkeypatch):
     """A page that is only a title."""
-    monkeypatch.setattr("protosieve.report._write.render", lambda story: story["title"].encode())
+    monkeypatch.setattr("protosieve.report._write.render", lambda data: data["title"].encode())
 
 
 def test_a_report_is_written_whole(result, page, tmp_path):
@@ -29,7 +29,7 @@ def test_a_report_is_written_whole(result, page, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["out.html"]
 
 
-def test_a_story_that_fails_leaves_what_was_there(result, page, tmp_path):
+def test_a_report_that_fails_leaves_what_was_there(result, page, tmp_path):
     path = tmp_path / "out.html"
     path.write_text("before")
     with pytest.raises(ParameterError, match="image_shape must be"):
@@ -61,12 +61,12 @@ def test_files_are_sampled_as_a_run_samples_them(result, page, tmp_path, monkeyp
     assert asked == [[str(tmp_path / "a.csv")], ["b.csv", "c.csv"]]
 
 
-def test_a_story_needs_no_more_than_the_numeric_core():
+def test_an_insight_needs_no_more_than_the_numeric_core():
     code = (
         "import sys; sys.modules.update(pyarrow=None, PIL=None, matplotlib=None, rich=None)\n"
-        "import numpy as np; from protosieve import ProtoSwap; from protosieve.report import *\n"
+        "import numpy as np; from protosieve import ProtoSwap; from protosieve.insight import View, describe\n"
         "X = np.random.default_rng(0).normal(size=(50, 4))\n"
-        "print(story(Material.of(ProtoSwap(n_prototypes=3).fit(X).result_, X, View(image_shape='2x2')))['title'])"
+        "print(describe(ProtoSwap(n_prototypes=3).fit(X).result_, X, View(image_shape='2x2')).title)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "3 of 50 rows"

@@ -14,8 +14,8 @@ from killed_processes import MortalAttempts
 from oracles import select_in_turn
 from partition_jobs import job_of, people, same, selected
 from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
-from protosieve.run import Cluster, LocalWorkers, _scheduler, window_of
-from terminals import COMMAND, environment
+from protosieve.run import Cluster, LocalWorkers, _executor, window_of
+from terminals import COMMAND, call, environment
 
 pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -73,7 +73,7 @@ def client_of(executor):
 def test_a_worker_killed_in_any_pass_changes_nothing(folder, alone, two, tmp_path, monkeypatch, stage):
     client_of(two).wait_for_workers(2)  # one may have been killed before
     before = set(client_of(two).run(os.getpid).values())
-    monkeypatch.setattr(_scheduler, "Attempt", MortalAttempts(stage, tmp_path, life=2))
+    monkeypatch.setattr(_executor, "Attempt", MortalAttempts(stage, tmp_path, life=2))
     assert same(selected(folder, executor=two), alone)
     assert len(list(tmp_path.iterdir())) > 12  # what died was done again
     killed = int((tmp_path / "2").read_text())
@@ -83,7 +83,7 @@ def test_a_worker_killed_in_any_pass_changes_nothing(folder, alone, two, tmp_pat
 
 @pytest.mark.thorough
 def test_a_partition_that_kills_every_worker_is_named(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_scheduler, "Attempt", MortalAttempts("survey", tmp_path, number=7))
+    monkeypatch.setattr(_executor, "Attempt", MortalAttempts("survey", tmp_path, number=7))
     with (
         LocalWorkers(2) as executor,
         pytest.raises(
@@ -198,12 +198,10 @@ def test_the_command_line_has_workers_and_keeps_what_they_bring(folder, alone, t
     assert pq.read_table(out).equals(alone.table)
 
 
-STOPS = [(signal.SIGKILL, -9), (signal.SIGINT, 130)]
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("workers", [[], ["--workers", 2]], ids=["none", "two"])
-@pytest.mark.parametrize(("number", "code"), STOPS)
+@pytest.mark.parametrize(
+    ("number", "code", "workers"), [(signal.SIGKILL, -9, []), (signal.SIGINT, 130, ["--workers", 2])]
+)
 def test_a_driver_that_is_ended_takes_its_workers_along_and_the_same_command_goes_on(
     folder, alone, tmp_path, number, code, workers
 ):
@@ -265,12 +263,11 @@ def wait_until(there):
         time.sleep(0.05)
 
 
-@pytest.mark.thorough
 def test_the_command_line_says_one_place_to_work_at(folder):
-    done = command(folder, "-m", 20, "--workers", 2, "--dask", "tcp://127.0.0.1:9")
+    done = call("select", folder, "-m", 20, "--workers", 2, "--dask", "tcp://127.0.0.1:9", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "protosieve: --workers and --dask are two places to work at; give one of them\n"
-    done = command(folder, "-m", 5, "--workers", "two")
+    done = call("select", folder, "-m", 5, "--workers", "two", cwd=folder)
     assert done.stderr == "protosieve: --workers must be a whole number of at least 1, got 'two'\n"
 
 

@@ -29,9 +29,9 @@ from protosieve import InputError, OutputError, ParameterError, ProtosieveError,
 from protosieve.cli import main
 from protosieve.io._parquet import ParquetSource
 from protosieve.passes import Plan, Summary, SumsPass, SurveyPass, _row_sample
-from protosieve.run import _drive, _scheduler, estimate, window_of
+from protosieve.run import _drive, _executor, estimate, window_of
+from protosieve.run._attempt import Attempt
 from protosieve.run._signals import Stopped
-from protosieve.run._task import Attempt
 from volumes import volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -104,7 +104,7 @@ def test_processes_give_the_same_answer(folder, target, known, processes, asked)
     assert same(selected(folder, **asked, executor=processes), known(**asked))
 
 
-@settings(max_examples=volume(6, 40))
+@settings(max_examples=volume(4, 20))
 @given(st.sampled_from(KINDS), st.integers(0, 99), st.none() | st.integers(1, 15), st.booleans())
 def test_any_order_of_completion_gives_the_same_answer(folder, target, known, asked, seed, window, is_heavy):
     """With and without a target, whether sums are to be made or not, and columns are fetched or kept."""
@@ -367,8 +367,8 @@ def test_workers_that_are_all_gone_are_told_of(folder, monkeypatch):
         def submit(self, fn, /, *args):
             return Future()
 
-    monkeypatch.setattr(_scheduler, "_LOOK", 0.01)
-    monkeypatch.setattr(_scheduler, "_PATIENCE", 0.05)
+    monkeypatch.setattr(_executor, "_LOOK", 0.01)
+    monkeypatch.setattr(_executor, "_PATIENCE", 0.05)
     with pytest.raises(ProtosieveError, match=r"^all workers are gone, and none has come back for 0\.05 seconds\."):
         selected(folder, executor=Deserted())
 
@@ -394,9 +394,9 @@ def test_what_is_done_when_an_error_comes_is_kept_and_not_told_of(folder, tmp_pa
 
 
 def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_scheduler, "Attempt", MortalAttempts("survey", tmp_path, life=2))
+    monkeypatch.setattr(_executor, "Attempt", MortalAttempts("survey", tmp_path, life=2))
     with (
-        ProcessPoolExecutor(2, get_context("spawn")) as pool,
+        ProcessPoolExecutor(1, get_context("spawn")) as pool,
         pytest.raises(
             ProtosieveError,
             match=r"of the pass to survey was lost: a worker process died .*\. A run with work='DIR' can go on$",

@@ -16,6 +16,7 @@ import pytest
 
 from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
 from protosieve.kernels import Gaussian
+from protosieve.passes import _blocks
 from protosieve.run import _engine
 from protosieve.run._signals import Stopped
 from volumes import repeated, volume
@@ -24,13 +25,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 300
 
-ROWS = 1400  # of each file; with 300 columns a block has 2,048
+ROWS, COLUMNS = 1400, 60  # of each file
+BLOCK = 2048  # rows; a block of so few columns would have more
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks():
+    """Many blocks of few rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "_MOST", BLOCK)
+        yield
 
 
 def table(name, rows, seed):
-    """Mixed columns wide enough for many blocks, some rows of which cannot be used."""
+    """Mixed columns, some rows of which cannot be used."""
     rng = np.random.default_rng(seed)
-    made = pd.DataFrame(rng.normal(size=(rows, 300)).round(3), columns=[f"c{j}" for j in range(300)])
+    made = pd.DataFrame(rng.normal(size=(rows, COLUMNS)).round(3), columns=[f"c{j}" for j in range(COLUMNS)])
     made["name"] = [f"{name} {k}" for k in range(rows)]
     made["colour"] = rng.choice([f"{name} {colour}" for colour in "abcd"], size=rows)
     made.loc[rng.integers(rows, size=5), "c7"] = np.inf
@@ -143,7 +153,7 @@ def test_a_single_file_goes_on_from_the_middle(one_file, wholes, tmp_path):
 @pytest.mark.parametrize("more", [{}, {"method": "streak"}])
 def test_values_of_rows_that_were_let_go_are_not_written(tmp_path, more):
     """A dictionary names them all; what is kept of it on the way differs between the two runs."""
-    rng, n = np.random.default_rng(0), 40_000
+    rng, n = np.random.default_rng(0), 2 * BLOCK + 1000
     names = pa.array([f"row {i}" for i in range(n)]).dictionary_encode()
     pq.write_table(pa.table({"x": rng.normal(size=n), "y": rng.normal(size=n), "name": names}), tmp_path / "x.parquet")
     given = {"id": "name", "sample": 500, **more}
@@ -179,18 +189,20 @@ def test_stopped_without_a_folder_it_says_what_would_have_helped(folder, tmp_pat
 
 
 # What is kept of a partition is kept after every block, and at the n-th tick this process is killed. No tick: never.
-CODE = """
+CODE = f"""
 import os, signal, sys
 from itertools import count
 from protosieve.cli import main
+from protosieve.passes import _blocks
 from protosieve.run import _engine, _progress
+_blocks._MOST = {BLOCK}
 _engine._PAUSE = _engine._REST = 0
-told, ticks, life = _progress.Progress._tell, count(1), int(sys.argv[1])
+told, ticks, life = _progress.RunProgress._tell, count(1), int(sys.argv[1])
 def tell(*arguments):
     told(*arguments)
     if next(ticks) == life:
         os.kill(os.getpid(), signal.SIGKILL)
-_progress.Progress._tell = tell
+_progress.RunProgress._tell = tell
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -366,9 +378,9 @@ def test_a_failed_run_keeps_what_is_done_and_writes_nothing(folder, tmp_path):
 @pytest.mark.parametrize("method", ["swap", "streak"])
 def test_what_is_kept_does_not_grow_with_the_rows(tmp_path, method):
     sizes = []
-    for n in (20_000, 80_000):
+    for n in (2_500, 10_000):
         np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(n, 6)))
-        blocks = -(-n // 16384)
+        blocks = -(-n // BLOCK)
         last = (blocks + 2) * (1 if method == "swap" else 2) + blocks  # of the last pass: the block before its last
         work = tmp_path / f"{n}"
         with pytest.raises(Stopped):

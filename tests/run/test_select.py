@@ -3,7 +3,10 @@
 import contextlib
 import json
 import os
+import re
+import sys
 import threading
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,14 +22,15 @@ from protosieve import (
     InputError,
     OutputError,
     ParameterError,
+    ProtosieveWarning,
     ProtoSwap,
     StateFileError,
     kernels,
     select,
 )
-from protosieve.io._places import LocalFile
+from protosieve.io._locations import LocalFile
 from protosieve.kernels import Gaussian, MultiScale
-from protosieve.passes import _row_sample, options_of
+from protosieve.passes import METHODS, _row_sample, options_of
 from protosieve.run import draw_sample, survey
 from protosieve.sampling import hashes
 from table_files import COLUMNS, assert_same, frame, numbers, write
@@ -45,7 +49,7 @@ def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path):
     assert found.certificate.sample is None
 
 
-@pytest.mark.parametrize("method", ["swap", "stream", "basic", "streak", "sieve"])
+@pytest.mark.parametrize("method", METHODS)
 def test_every_format_gives_the_same_rows_and_weights(tmp_path, method):
     table = frame(numbers(700))
     paths = [write(table, tmp_path / f"t{ending}") for ending in (".parquet", ".csv", ".arrow", ".jsonl", ".csv.gz")]
@@ -285,6 +289,24 @@ def test_the_kernel_is_one_of_several_widths_unless_another_is_named(wish, kerne
     assert options.call() == f"protosieve.select(['t.csv'], 5{told})"
 
 
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_note_names_the_option_for_a_column_that_may_be_an_id(tmp_path, monkeypatch, piped):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"user": rng.permutation(3000), "x": rng.normal(size=3000), "n": rng.integers(900, size=3000)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+
+    def notes(**asked):
+        with (tmp_path / "t.csv").open() as stream, warnings.catch_warnings(record=True) as found:
+            monkeypatch.setattr(sys, "stdin", stream)
+            warnings.simplefilter("always", ProtosieveWarning)
+            select("-" if piped else tmp_path / "t.csv", 5, **asked)
+        return [str(one.message) for one in found if "compared by column" in str(one.message)]
+
+    (said,) = notes()
+    assert re.match(r"rows are compared by column 'user', a different whole .* 3,000 .*, give id='user'$", said)
+    assert notes(id="user") == notes(features=["user", "x"]) == []
+
+
 def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
     table = frame(numbers(300))
     table["photo"] = [b"not a number"] * 300
@@ -348,7 +370,7 @@ def old_file(tmp_path):
 
 ALL_PASSES = {"method": "basic", "sample": 100}  # a sample of all rows would do with one pass
 LABELS = ["survey", "sum", "select"]
-CHANGED = r"t\.csv has changed: its modified was .* and is .*: somebody wrote to it while it was read; run again when"
+CHANGED = r"t\.csv has changed: its modified was .* and is .*: it was written to while it was read; run again when"
 
 
 def reversed_in(path, label):
@@ -405,7 +427,7 @@ def test_rows_that_make_no_sense_because_the_file_was_rewritten_are_told_of_as_t
 def test_a_file_rewritten_while_a_sample_is_drawn_is_an_error(old_file, monkeypatch):
     result = select(old_file, 5, **COLUMNS)
     rewrite = reversed_in(old_file, "look")
-    monkeypatch.setattr("protosieve.run._read_result.bar", lambda quiet: contextlib.nullcontext(rewrite))
+    monkeypatch.setattr("protosieve.run._draw_sample.watching", lambda quiet: contextlib.nullcontext(rewrite))
     with pytest.raises(InputError, match=CHANGED):
         draw_sample(result, old_file)
 
@@ -422,9 +444,7 @@ def grown_in(path, label):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_file_that_grows_while_it_is_read_is_an_error(old_file, tmp_path, label):
-    with pytest.raises(
-        InputError, match=r"t\.csv has changed: its size was [\d,]+ and is [\d,]+: somebody wrote to it"
-    ):
+    with pytest.raises(InputError, match=r"t\.csv has changed: its size was [\d,]+ and is [\d,]+: it was written to"):
         select(old_file, 5, progress=grown_in(old_file, label), output=tmp_path / "out.csv", **ALL_PASSES, **COLUMNS)
     assert not (tmp_path / "out.csv").exists()
 
@@ -528,17 +548,18 @@ def test_columns_that_were_not_kept_are_read_once_more(tmp_path, monkeypatch, op
 # -- rows that cannot be used
 
 
-def spoilt(tmp_path):
+def spoilt(tmp_path, later=1499):
     table = frame(numbers())
     lines = table.to_csv(index=False).splitlines()
     lines[1 + 3] = lines[4].replace(lines[4].split(",")[2], "abc")
-    lines[1 + 1499] = "one,cell"
+    lines[1 + later] = "one,cell"
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     return table, tmp_path / "t.csv"
 
 
-def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
-    _, path = spoilt(tmp_path)
+@pytest.mark.parametrize("later", [1499, 700, 4])
+def test_the_first_bad_row_is_an_error_that_says_where(tmp_path, later):
+    _, path = spoilt(tmp_path, later)
     with pytest.raises(InputError, match=r"t\.csv, row 3: column 'c1' holds 'abc', not a number; .*bad_rows='skip'"):
         select(path, 10, **COLUMNS)
 
@@ -546,7 +567,9 @@ def test_the_first_bad_row_is_an_error_that_says_where(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"sample": 500}])
 def test_bad_rows_can_be_left_out_and_are_counted_once(tmp_path, options):
     table, path = spoilt(tmp_path)
-    found = select(path, 10, bad_rows="skip", **options, **COLUMNS)
+    told = r"2 of 1,500 rows \(0\.13 %\) cannot be used and are skipped; the first is .*t\.csv, row 3: column"
+    with pytest.warns(ProtosieveWarning, match=told):
+        found = select(path, 10, bad_rows="skip", **options, **COLUMNS)
     left_out = found.provenance["rows_left_out"]
     assert left_out["count"] == 2
     assert [line.split(": ")[0] for line in left_out["first"]] == [f"{path}, row 3", f"{path}, row 1499"]

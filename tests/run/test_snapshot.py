@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from protosieve import select
-from protosieve.passes import Options
+from protosieve.passes import Options, _blocks
 from protosieve.run import Onlookers, begin
 from protosieve.run._drive import snapshot
 
@@ -32,20 +32,26 @@ def looked(monkeypatch):
     return begin
 
 
-@pytest.fixture
-def table(tmp_path):
+def rows(n):
     rng = np.random.default_rng(0)
-    X = rng.normal(scale=3, size=(6, 3))[rng.integers(6, size=40_000)] + rng.normal(size=(40_000, 3))
-    table = pa.table({"name": [f"row {i}" for i in range(len(X))], **{f"c{j}": X[:, j] for j in range(3)}})
-    pq.write_table(table, tmp_path / "x.parquet", row_group_size=20_000)
-    pq.write_table(table.slice(5000, 9000), tmp_path / "y.parquet")
+    X = rng.normal(scale=3, size=(6, 3))[rng.integers(6, size=n)] + rng.normal(size=(n, 3))
+    return pa.table({"name": [f"row {i}" for i in range(n)], **{f"c{j}": X[:, j] for j in range(3)}})
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Three blocks of rows, for blocks are small."""
+    monkeypatch.setattr(_blocks, "_MOST", 2048)
+    table = rows(5000)
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=2500)
+    pq.write_table(table.slice(1000, 2000), tmp_path / "y.parquet")
     return table
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"partition_rows": 20_000}, {"sample": None}, {"target": "y.parquet"}, {"method": "stream"}],
-    ids=["one partition", "partitions", "a sample by default", "a target", "one by one"],
+    [{}, {"partition_rows": 2500}, {"sample": 4000}, {"target": "y.parquet"}, {"method": "basic"}],
+    ids=["one partition", "partitions", "most rows", "a target", "one by one"],
 )
 def test_a_run_that_is_looked_at_after_every_block_writes_the_same_bytes(table, tmp_path, looked, options):
     given = {"sample": 1000, **options}
@@ -72,10 +78,10 @@ def check_look(seen, rows, table):
 
 
 def test_the_last_look_at_few_rows_is_the_result(table, tmp_path, looked):
-    pq.write_table(table.slice(0, 6000), tmp_path / "few.parquet", row_group_size=2000)
+    pq.write_table(table.slice(0, 1500), tmp_path / "few.parquet", row_group_size=500)
     found = looked()
-    result = select(tmp_path / "few.parquet", 10, id="name", partition_rows=2000)
-    assert [rows for _, rows, _ in found] == [0, 2000, 2000, 4000, 4000, 6000, 6000]
+    result = select(tmp_path / "few.parquet", 10, id="name", partition_rows=500)
+    assert [rows for _, rows, _ in found] == [0, 500, 500, 1000, 1000, 1500, 1500]
     last = found[-1][2]
     np.testing.assert_array_equal(last.indices, result.indices)
     np.testing.assert_array_equal(last.weights, result.weights)
@@ -84,7 +90,7 @@ def test_the_last_look_at_few_rows_is_the_result(table, tmp_path, looked):
 
 def test_what_a_look_says_is_left_is_near_to_what_is_left_of_the_rows_so_far(table, tmp_path, looked):
     found = looked()
-    select(tmp_path / "x.parquet", 10, id="name")
+    select(tmp_path / "x.parquet", 10, id="name", sample=1000)
     _, rows, seen = next(one for one in found if one[2] is not None)
     X = seen.encoding.encode(table.slice(0, rows)).astype(np.float64)
     mine, w, kernel = seen.rows.astype(np.float64), seen.weights, seen.kernel
@@ -93,14 +99,15 @@ def test_what_a_look_says_is_left_is_near_to_what_is_left_of_the_rows_so_far(tab
     assert abs(left - seen.residual) < 4 * seen.certificate.standard_error
 
 
-def test_standard_input_is_looked_at_once_its_head_is_settled(table, looked, monkeypatch):
+def test_standard_input_is_looked_at_once_its_head_is_settled(looked, monkeypatch):
     text = io.BytesIO()
-    pa.csv.write_csv(table, text)
+    pa.csv.write_csv(rows(40_000), text)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.getvalue())))
     found = looked()
     result = select("-", 10, id="name", format="csv")
     assert found[0][1:] == (0, None)
-    assert [seen.n_seen for _, _, seen in found[1:]] == [16_384, 32_768, 40_000]
+    # as of files: after each block, and at the end
+    assert [seen.n_seen for _, _, seen in found[1:]] == [16_384, 32_768, 40_000, 40_000]
     np.testing.assert_array_equal(found[-1][2].indices, result.indices)
 
 

@@ -1,6 +1,7 @@
 """Runs over standard input, which comes once: its head settles what columns are like, and all rows count."""
 
 import io
+import re
 import sys
 import warnings
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from protosieve import InputError, ParameterError, ProtosieveWarning, select
-from protosieve._words import unlike_head
+from protosieve.insight import unlike_head
 from table_files import COLUMNS, frame, numbers, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -89,6 +90,7 @@ def test_what_comes_after_an_unlike_head_of_a_stream_is_told_apart(tmp_path, std
     np.testing.assert_array_equal(found.encoding.encode(found.table), found.rows)
 
 
+@pytest.mark.thorough
 def test_many_prototypes_of_a_stream_are_chosen_again_from_more_rows(stdin):
     stdin(sorted_stream(40_000).to_csv(index=False).encode())
     found = select("-", 2500, id="id", method="basic")
@@ -104,6 +106,16 @@ def test_an_unlike_head_of_rows_too_large_to_keep_is_told(stdin, monkeypatch):
     assert found.encoding.names == ["year", "kind=b", "kind=a"]
     (said,) = unlike_head(found.provenance)
     assert "still chosen by what the first rows show, because rows are too large to keep enough of them" in said
+
+
+def test_columns_of_a_stream_that_take_much_memory_are_told_of_once(stdin, monkeypatch):
+    monkeypatch.setattr("protosieve.passes._stream._HEAVY", 1 << 16)
+    stdin(sorted_stream(40_000).to_csv(index=False).encode())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ProtosieveWarning)
+        select("-", 40, id="id")
+    (said,) = (str(one.message) for one in found if "take" in str(one.message))
+    assert re.match(r"the columns of [\d,]+ rows that may be selected take 0\.\d GB; drop large columns before", said)
 
 
 def test_a_few_late_rows_of_another_category_are_told(stdin):

@@ -1,6 +1,8 @@
 """The folder of a run: killed or stopped anywhere, by whatever means it worked, it goes on with what is missing."""
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from protosieve.cli import main
 from protosieve.passes import Plan
 from protosieve.run import Store
 from protosieve.run._signals import Stopped
+from volumes import repeated, volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -85,9 +88,9 @@ def resumed(folder, work, stage, workers):
     read = dict.fromkeys(PASSES, 0)
 
     def counted(name, true):
-        def take(work, value, block, partition):
+        def take(work, value, block, *others):
             read[name] += len(block)
-            true(work, value, block, partition)
+            true(work, value, block, *others)
 
         return take
 
@@ -108,29 +111,36 @@ def quick_or_thorough(lives, quick):
     return [one if one in quick else pytest.param(*one, marks=pytest.mark.thorough) for one in lives]
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.thorough)])
+def copies(left):
+    """What a killed run left, once for every number of workers it is resumed with."""
+    for workers in volume([0], [0, 2]):
+        yield workers, shutil.copytree(left, left.with_name(f"resumed with {workers}"))
+
+
+@repeated
 @pytest.mark.parametrize(("stage", "life"), quick_or_thorough(LIVES, QUICK))
-def test_killed_in_the_middle_of_a_partition_it_goes_on_there(folder, expected, tmp_path, stage, life, workers):
+def test_killed_in_the_middle_of_a_partition_it_goes_on_there(folder, expected, tmp_path, stage, life):
     """Also on workers, where there were none before."""
-    work = killed(folder, tmp_path, stage, life, 0)
-    found, read = resumed(folder, work, stage, workers)
-    assert same(found, expected(stage))
-    assert read[stage] == ROWS - (512 * (life - 1) if stage == "choose" else DONE[life - 1])
-    assert all(read[earlier] == 0 for earlier in list(PASSES)[: list(PASSES).index(stage)])
-    assert not work.exists()
+    for workers, work in copies(killed(folder, tmp_path, stage, life, 0)):
+        found, read = resumed(folder, work, stage, workers)
+        assert same(found, expected(stage))
+        assert read[stage] == ROWS - (512 * (life - 1) if stage == "choose" else DONE[life - 1])
+        assert all(read[earlier] == 0 for earlier in list(PASSES)[: list(PASSES).index(stage)])
+        assert not work.exists()
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.thorough)])
+@repeated
 @pytest.mark.parametrize(("stage", "life"), quick_or_thorough(LIVES_OF_TWO, [("sums", 5)]))
-def test_killed_with_two_workers_it_goes_on_with_any_number(folder, expected, tmp_path, stage, life, workers):
-    work = killed(folder, tmp_path, stage, life, 2)
-    done = {name: len(list(work.glob(f"{name}-*.npz"))) for name in PASSES}
+def test_killed_with_two_workers_it_goes_on_with_any_number(folder, expected, tmp_path, stage, life):
+    left = killed(folder, tmp_path, stage, life, 2)
+    done = {name: len(list(left.glob(f"{name}-*.npz"))) for name in PASSES}
     assert done[stage] <= 1  # at work on both, when it was killed
-    found, read = resumed(folder, work, stage, workers)
-    assert same(found, expected(stage))
-    assert all(read[name] <= ROWS - 1500 * done[name] for name in PASSES)
-    assert read["survey"] == ROWS - 1500 * done["survey"]
-    assert not work.exists()
+    for workers, work in copies(left):
+        found, read = resumed(folder, work, stage, workers)
+        assert same(found, expected(stage))
+        assert all(read[name] <= ROWS - 1500 * done[name] for name in PASSES)
+        assert read["survey"] == ROWS - 1500 * done["survey"]
+        assert not work.exists()
 
 
 # -- stopped, and begun again
@@ -163,6 +173,13 @@ def test_stopped_in_the_middle_of_a_partition_it_goes_on_there(folder, expected,
     found, read = resumed(folder, tmp_path / "work", stage, 0)
     assert same(found, expected(stage))
     assert 0 < read[stage] < ROWS
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_folder_that_a_killed_run_has_left_empty_but_for_its_lock_is_removed(folder, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "run.lock").touch()
+    selected(folder, **TWO, work=tmp_path / "work", output=tmp_path / "out.parquet")
     assert not (tmp_path / "work").exists()
 
 
@@ -303,10 +320,9 @@ def test_one_run_at_a_time_works_in_a_folder(folder, tmp_path):
             OutputError, match=r"work: another run is using it; wait for its end, or give another work$"
         ):
             selected(folder, work=tmp_path / "work")
-        other = "from protosieve.run._lock import hold; from pathlib import Path; import sys"
-        code = f"{other}; print(hold(Path(sys.argv[1])))"
+        code = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         command = [sys.executable, "-c", code, str(tmp_path / "work" / "run.lock")]
-        assert subprocess.run(command, capture_output=True, text=True).stdout == "None\n"
+        assert "BlockingIOError" in subprocess.run(command, capture_output=True, text=True).stderr
     selected(folder, work=tmp_path / "work", output=tmp_path / "out.csv")
     assert not (tmp_path / "work").exists()
 
@@ -327,6 +343,16 @@ def test_forked_processes_do_not_keep_the_folder(folder, tmp_path):
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         first = selected(folder, **asked, executor=pool)
         assert same(selected(folder, **asked, executor=pool), first)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks are others there")
+def test_where_a_file_system_has_no_locks_a_run_goes_on_without(folder, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with Store(tmp_path / "work", job_of(folder)), Store(tmp_path / "work", job_of(folder)) as second:
+        assert second.there == 0
 
 
 def test_a_folder_that_cannot_be_is_refused_at_once(folder, tmp_path):

@@ -30,7 +30,7 @@ from protosieve.run._signals import Stopped
 
 
 def _story(page):
-    found = re.search(r'<script type="application/json" id="story">(.*?)</script>', page.read_text(), re.S)
+    found = re.search(r'<script type="application/json" id="report">(.*?)</script>', page.read_text(), re.S)
     return json.loads(found[1])
 
 
@@ -91,13 +91,13 @@ class Watched:
         """Stories as they come, until one is as wanted."""
         late = time.monotonic() + 120
         while time.monotonic() < late:
-            with urlopen(f"{self.address}story.json?after={self.version}", timeout=60) as answer:
+            with urlopen(f"{self.address}report.json?after={self.version}", timeout=60) as answer:
                 if answer.status == 204:
                     continue
                 told = json.load(answer)
             self.version = told["version"]
-            if wanted(told["story"]):
-                return told["story"]
+            if wanted(told["report"]):
+                return told["report"]
         raise TimeoutError("no story was as wanted")
 
 
@@ -119,7 +119,7 @@ def watched(tmp_path):
 def test_a_stream_is_seen_as_it_goes_by_and_leaves_a_report(watched, tmp_path):
     run = watched("-o", "chosen.csv")
     with urlopen(run.address, timeout=30) as answer:
-        assert b'id="story"' in answer.read()
+        assert b'id="report"' in answer.read()
     early = run.until(lambda story: True)
     assert early["state"]["note"] == "Waiting for the first rows."
     run.begin()
@@ -354,7 +354,7 @@ def test_a_report_is_of_the_run(rows_file, tmp_path):
     story = _story(page)
     assert [card["row"] for card in story["cards"]] == result.indices.tolist()
     assert {card["label"] for card in story["cards"]} <= set("abcd")
-    assert story["again"]["command"] == result.provenance["command"]
+    assert story["rerun"]["command"] == result.provenance["command"]
     again = tmp_path / "again.html"
     result.report(again)
     assert _story(again) == story

@@ -247,7 +247,7 @@ def test_one_row_and_more_prototypes_than_rows(batch_selector, X):
 
 
 def test_protodash_says_why_it_stopped_early(X):
-    with pytest.warns(ProtosieveWarning, match=r"ProtoDash kept 4 of n_prototypes=50: to Linear\(\)"):
+    with pytest.warns(ProtosieveWarning, match=r"ProtoDash kept 4 of n_prototypes=50: under Linear\(\)"):
         assert len(ProtoDash(50, kernel=Linear()).fit(X + 10).weights_) == 4
 
 

@@ -12,11 +12,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import euclidean_distances
 
+from conftest import SELECTORS
 from protosieve import (
     InputError,
     MMDCritic,
     ParameterError,
-    ProtoBasic,
     ProtosieveError,
     ProtosieveWarning,
     ProtoStream,
@@ -28,7 +28,7 @@ from protosieve import (
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
 from protosieve.means import ReservoirMean
 
-weighing_selector = pytest.mark.parametrize("selector", [ProtoBasic, ProtoStream, ProtoSwap, Streak])
+weighing_selector = pytest.mark.parametrize("selector", [cls for cls in SELECTORS if not cls.weighs_equally])
 
 
 def fingerprint(selector):
@@ -203,7 +203,9 @@ def test_where_no_row_is_worth_an_equal_weight_the_least_bad_is_kept(X):
 
 
 def test_copies_of_few_rows_are_all_there_is(X):
-    with pytest.warns(ProtosieveWarning, match=r"ProtoSwap kept 3 of n_prototypes=20: .* say all there is to say"):
+    with pytest.warns(
+        ProtosieveWarning, match=r"ProtoSwap kept 3 of n_prototypes=20: .* represent the target completely"
+    ):
         ProtoSwap(20, random_state=0).fit(np.repeat(X[:3], 30, axis=0))
 
 
@@ -417,12 +419,24 @@ def test_a_distance_is_not_a_kernel(selector, X):
 
 
 def test_far_fewer_prototypes_than_asked_for_come_with_a_reason(X):
-    with pytest.warns(ProtosieveWarning, match=r"ProtoStream kept \d+ of n_prototypes=50: to Gaussian"):
+    with pytest.warns(ProtosieveWarning, match=r"ProtoStream kept \d+ of n_prototypes=50: under Gaussian"):
         ProtoStream(50, kernel=Gaussian(), random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ProtoStream(50, kernel=Gaussian(1.0), random_state=0).fit(X)
         ProtoStream(50, random_state=0).fit(X)
+
+
+def test_rows_all_from_the_head_of_the_stream_come_with_a_note(X):
+    rows = np.repeat(X, 40, axis=0)[np.random.default_rng(0).permutation(40 * len(X))]
+    head = r"ProtoStream chose all 10 rows from the first [\d,]{1,5} of 12,000: .* Shuffle the rows, or use ProtoSwap"
+    with pytest.warns(ProtosieveWarning, match=head):
+        result = ProtoStream(10, kernel=Gaussian(0.3), random_state=0).fit(rows).result_
+    assert result.indices.max() < 1_200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ProtoSwap(10, kernel=Gaussian(0.3), random_state=0).fit(rows)
+        ProtoStream(10, kernel=Gaussian(0.3), random_state=0).fit(X)
 
 
 def test_an_empty_list_is_an_empty_chunk(selector, X):

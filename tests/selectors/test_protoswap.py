@@ -12,7 +12,7 @@ import oracles
 from problems import problems
 from protosieve import ParameterError, ProtoBasic, ProtoSwap
 from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
-from protosieve.means import Calibrated, CalibratedMean, ExactMean, ReservoirMean, stage_of
+from protosieve.means import Calibrated, CalibratedMean, ExactMean, ReservoirMean, candidates_of
 from protosieve.sampling import UniformSample, hashes
 from protosieve.selectors import Best
 from volumes import repeated, volume
@@ -25,7 +25,7 @@ def worth(problem, chosen):
     return oracles.value(K, mu, oracles.solve(K, mu))
 
 
-@settings(max_examples=volume(40, 200), deadline=None)
+@settings(max_examples=volume(15, 100), deadline=None)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1))
 def test_never_below_protobasic_nor_below_random_rows(problem, seed):
     options = {"kernel": Gaussian(problem.width), "block_size": problem.block_size, "random_state": seed}
@@ -66,7 +66,7 @@ def test_a_row_of_zeros_is_similar_to_nothing():
 @repeated
 def test_ties_are_decided_alike_however_the_stream_is_cut():
     """On a lattice exchanges tie exactly: what a copy of the state computes anew must have the same bits."""
-    for seed in range(volume(15, 60)):
+    for seed in range(volume(8, 40)):
         rng = np.random.default_rng(seed)
         X = rng.integers(-1, 2, size=(120, 2)).astype(float)
         options = {"kernel": Gaussian(0.7), "block_size": 16, "random_state": 0}
@@ -169,10 +169,10 @@ def gathered(problem, selector, objective, seed):
     sample, best = UniformSample.empty(len(X), X, seed), Best.none(X)
     sample.observe(X, numbers)
     best.take(objective.means(X), numbers, X, selector.n_prototypes)
-    return stage_of(sample), best
+    return candidates_of(sample), best
 
 
-@settings(max_examples=volume(40, 200), deadline=None)
+@settings(max_examples=volume(15, 100), deadline=None)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1), exact=st.booleans())
 def test_chosen_from_a_whole_sample_it_is_what_fit_finds(problem, seed, exact):
     """The same candidates in the same order, so the same exchanges: values differ by rounding, rows where they tie."""

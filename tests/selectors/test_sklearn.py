@@ -66,7 +66,7 @@ def test_transform_is_the_kernel_and_predict_the_nearest(selector, X):
     assert fitted.transform(X.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_grid_search_tries_widths_of_the_kernel(jobs):
     X, kind = load_iris(return_X_y=True)
 

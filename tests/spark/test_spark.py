@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 import protosieve.spark
 from oracles import select_in_turn
 from protosieve import InputError, OutputError, ParameterError, ProtoSwap, _state
-from protosieve.io import BatchSource, Stretch
+from protosieve.io import BatchSource, RowRange
 from protosieve.kernels import MultiScale
-from protosieve.passes import Options, Partition, job_of, kernel_of, key_of, settle
+from protosieve.passes import METHODS, Options, Partition, job_of, kernel_of, key_of, settle
 from protosieve.spark._digest import Digest
 from protosieve.spark._frame import Frame
 from protosieve.spark._returned import Returned
@@ -74,7 +74,7 @@ def sources(slices, title="partition"):
 
 def partitions(found):
     """As Spark's tasks have them: what a row is known by follows from its partition alone."""
-    return [Partition(i, i, [Stretch(one)], one.groups()[0], key_of(i, None)) for i, one in enumerate(found)]
+    return [Partition(i, i, [RowRange(one)], one.groups()[0], key_of(i, None)) for i, one in enumerate(found)]
 
 
 def job_over(options, slices, targets=()):
@@ -171,7 +171,7 @@ def test_tasks_return_what_partitions_in_process_do():
     for work, found in ((job.survey(), seen), (summed(plan), again)):
         assert [number for number, _ in found.values()] == [0, 1, 2]
         for partition, (_, value) in zip(job.inputs, found.values(), strict=True):
-            assert _state.digest(value.storable()) == _state.digest(work.over(partition).storable())
+            assert _state.digest(value) == _state.digest(work.over(partition))
 
 
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
@@ -242,7 +242,7 @@ def test_what_tasks_are_sent_does_not_grow_with_the_rows():
 def test_parameters_are_checked_before_spark_is_asked(tmp_path):
     with pytest.raises(ParameterError, match="method must be one of"):
         protosieve.spark.select(None, 5, method="best")
-    for method in ("stream", "basic", "streak", "sieve"):
+    for method in METHODS.keys() - {"swap"}:
         with pytest.raises(ParameterError, match=f"method='{method}' judges rows one .*use method='swap', or write"):
             protosieve.spark.select(None, 5, method=method)
     with pytest.raises(OutputError):

@@ -4,9 +4,11 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-__all__ = ["main"]
+from protosieve.cli._bar import bar
 
-_NEEDED = ("pyarrow", "rich", "typer")
+__all__ = ["bar", "main"]
+
+_NEEDED = ("filelock", "pyarrow", "rich", "typer")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

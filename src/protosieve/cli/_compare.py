@@ -5,14 +5,14 @@ import sys
 from typing import Any
 
 from protosieve._compare import Comparison, compare
-from protosieve._words import rounded
+from protosieve._formatting import rounded
 from protosieve.cli._flags import in_flags
+from protosieve.cli._options import arguments
 from protosieve.cli._streams import showing
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
-from protosieve.cli._values import arguments
-from protosieve.io import check_output
 from protosieve.passes import kernel_of
+from protosieve.result.files import check_output
 from protosieve.run import survey
 
 __all__ = ["perform"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from protosieve._prototypes import Prototypes
 from protosieve._typing import Array
 from protosieve.cli._app import app
 from protosieve.cli._digits import pictures, write_digits
 from protosieve.cli._streams import showing
 from protosieve.cli._terminal import console
+from protosieve.result import Prototypes
 
 if TYPE_CHECKING:
     from rich.console import Console

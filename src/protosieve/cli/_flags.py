@@ -4,29 +4,14 @@ import ast
 import re
 import shlex
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any
 
+from protosieve.cli._options import SELECT, flags
 from protosieve.errors import ARGUMENT, Message
 
-__all__ = ["command_of", "flags", "in_flags"]
+__all__ = ["command_of", "in_flags"]
 
 _OWNER = re.compile(f"^\\w+: (?={ARGUMENT.pattern})")  # whose argument it is in Python; here all are the command's
-
-
-@cache
-def flags() -> dict[str, str]:
-    """The flag of each argument, as the commands declare it."""
-    return {option.name: option.opts[0] for command in ("report", "compare", "select") for option in _options(command)}
-
-
-def _options(command: str) -> list[Any]:
-    from typer.main import get_command  # what is told where there is no typer names no flags
-
-    from protosieve.cli._app import app
-
-    commands: dict[str, Any] = getattr(get_command(app), "commands")  # noqa: B009  # which typer's types do not tell
-    return [one for one in commands[command].params if one.param_type_name == "option"]
 
 
 def in_flags(said: object) -> str:
@@ -56,9 +41,9 @@ _QUOTES = "'\""
 def command_of(given: Mapping[str, Any], deciding: Collection[str]) -> str:
     """The command line of ``select`` that was given, of those options that decide what is chosen."""
     words = ["protosieve", "select", *given["inputs"]]
-    for option in _options("select"):
+    for option in SELECT:
         value = given[option.name]
-        if option.name in deciding and value != option.default:
-            for one in value if isinstance(value, list) else [value]:
-                words += [option.opts[0]] if one is True else [option.opts[0], one]
+        if option.flags and option.name in deciding and value != option.default:
+            for one in value if option.repeats else [value]:
+                words += [option.flags[0], one]
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""From arguments to an exit code: parse, do, and tell in one line what went wrong."""
+"""From arguments to an exit code: parse, run, and say in one line what went wrong."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ _TRACEBACK = "PROTOSIEVE_TRACEBACK"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the arguments say. Typer only parses: it would take interrupts and closed pipes for its own business."""
+    """Do what the arguments say. Typer only parses: it would handle interrupts and closed pipes in its own way."""
     try:
         with showing():  # help, or the version
             task = app(list(arguments), prog_name="protosieve", standalone_mode=False)
@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _waits_for_input() -> bool:
     """Whether a thread may have been left behind, of ours or of Arrow's, that reads what may never come."""
-    places = sys.modules.get("protosieve.io._places")  # importing it here could take a second
+    places = sys.modules.get("protosieve.io._locations")  # importing it here could take a second
     flows = places is not None and places.Pipe.read
     return flows or any(thread.name == "protosieve ahead" for thread in threading.enumerate())
 
@@ -56,7 +56,7 @@ def _leave(code: int) -> None:
 
 
 def _code(error: BaseException) -> int:
-    """The exit code, once it has been told why."""
+    """Say what went wrong; returns the exit code."""
     closed = error.__context__ if isinstance(error, SystemExit) else error  # typer ends so while it prints its help
     if isinstance(closed, BrokenPipeError):
         abandon(sys.stdout)  # that is no error, and Python is not to complain about it at exit

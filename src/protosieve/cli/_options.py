@@ -1,82 +1,86 @@
-"""The options of the commands, each stated once: flags, help, panel, and how its value is completed.
+"""The options of the commands, each declared once: flags, help, panel, default, completion, and what its text becomes.
 
-An option's Python name, in the commands of `_app`, is the argument of `protosieve.select` it stands for. Numbers are
-text here: `_values` makes them numbers, and what is none is refused by `select`, in one voice.
+An option's name is the argument of `protosieve.select` it stands for. Numbers arrive as text; what is no number is left
+to `select` to refuse, so that there is one message for it.
 """
 
+import csv
+import re
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from dataclasses import dataclass, replace
+from inspect import Parameter
+from typing import Annotated, Any
 
-import typer
+import protosieve
+from protosieve import _defaults as default
 
 __all__ = [
-    "ALL_METHODS",
-    "FORMATS",
-    "KERNELS",
-    "METHODS",
-    "POLICIES",
-    "SCALES",
-    "AllMethods",
-    "BadRows",
-    "Categorical",
-    "ComparedSample",
-    "Coordinates",
-    "Count",
-    "Dask",
-    "Data",
-    "DryRun",
-    "Embedding",
-    "Exclude",
-    "Features",
-    "Format",
-    "Id",
-    "Image",
-    "ImageShape",
-    "Inputs",
-    "Json",
-    "KernelName",
-    "Label",
-    "MaxCategories",
-    "Method",
-    "Output",
-    "Page",
-    "PartitionRows",
-    "Quiet",
-    "Report",
-    "Result",
-    "Sample",
-    "Scale",
-    "Seed",
-    "Target",
-    "Text",
-    "Title",
-    "Watch",
-    "WatchAt",
-    "Width",
-    "Work",
-    "Workers",
-]
+    "ALL_METHODS", "COMPARE", "FORMATS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT", "Option",
+    "arguments", "flags", "offer_several",
+]  # fmt: skip
 
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
-METHODS = ("basic", "sieve", "streak", "stream", "swap")
-ALL_METHODS = ("basic", "critic", "dash", "random", "sieve", "streak", "stream", "swap")
+METHODS = tuple(sorted(protosieve._STREAMING.values()))
+ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
 SCALES = ("minmax", "none", "standard")
 POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
-_CHOICE, _COLUMNS, _KERNEL = "What to choose", "Columns", "Similarity"
-_FILES, _LONG, _MANY, _REPORT, _SHOWN = "Files", "Long runs", "Many workers", "Report", "What is shown"
+
+# -- what the text of an option becomes
 
 
-def _offer(values: tuple[str, ...]) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [value for value in values if value.startswith(incomplete)]
-
-    return complete
+def _text(given: Any) -> Any:
+    return given
 
 
-def _offer_several(values: tuple[str, ...]) -> Callable[[str], list[str]]:
+def _count(text: str) -> int | str:
+    """A whole number where it is one.
+
+    >>> _count("500"), _count("1%"), _count("many"), _count("+-5")
+    (500, '1%', 'many', '+-5')
+    """
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else text
+
+
+def _seed(text: str) -> int | str | None:
+    return None if text == "none" else _count(text)
+
+
+def _number(text: str) -> float | str:
+    """A number where it is one.
+
+    >>> _number("2.5"), _number("median")
+    (2.5, 'median')
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _names(given: str | list[str]) -> list[str]:
+    """Names separated by commas; one that has a comma goes in double quotes, as in a CSV file.
+
+    >>> _names(["age, height", "city"]), _names('"size, in cm",age')
+    (['age', 'height', 'city'], ['size, in cm', 'age'])
+    """
+    lines = [given] if isinstance(given, str) else given
+    return [name for line in csv.reader(lines, skipinitialspace=True, strict=False) for name in line if name]
+
+
+# -- what TAB offers
+
+
+Offer = Callable[[str], list[str]]
+
+
+def _offer(values: tuple[str, ...]) -> Offer:
+    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
+def offer_several(values: tuple[str, ...]) -> Offer:
     """The last of values separated by commas."""
 
     def complete(incomplete: str) -> list[str]:
@@ -87,212 +91,216 @@ def _offer_several(values: tuple[str, ...]) -> Callable[[str], list[str]]:
     return complete
 
 
-Inputs: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        show_default=False,
-        help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with the same "
-        "columns; - is standard input.",
+@dataclass(frozen=True)
+class Option:
+    """An option of one command or several; without flags it is an argument, without a ``metavar`` a switch."""
+
+    name: str
+    flags: tuple[str, ...]
+    metavar: str | None
+    help: str
+    default: Any = None
+    value: Callable[[Any], Any] = _text
+    offer: Offer | None = None
+    repeats: bool = False
+    panel: str | None = None
+
+    def parameter(self) -> Parameter:
+        """As typer wants it, in the signature of a command."""
+        import typer  # flags are known where it is not installed, too
+
+        shows_default = self.default not in (None, False, Parameter.empty)
+        said: dict[str, Any] = {"help": self.help, "metavar": self.metavar, "show_default": shows_default}
+        declared = (
+            typer.Option(*self.flags, rich_help_panel=self.panel, autocompletion=self.offer, **said)
+            if self.flags
+            else typer.Argument(**said)
+        )
+        kind: Any = list[str] if self.repeats else bool if self.metavar is None else str
+        kind = kind | None if self.default is None else kind
+        annotation = Annotated[kind, declared]
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=self.default, annotation=annotation)
+
+
+def _option(name: str, metavar: str | None, help: str, *, flags: str | None = None, **others: Any) -> Option:
+    """Called like its argument, unless ``flags`` say otherwise."""
+    said = f"--{name.replace('_', '-')}" if flags is None else flags
+    return Option(name, tuple(said.split()), metavar, help, **others)
+
+
+def _switch(name: str, help: str, flags: str | None = None) -> Option:
+    return _option(name, None, help, flags=flags, default=False)
+
+
+def _panel(title: str, *options: Option) -> tuple[Option, ...]:
+    return tuple(replace(option, panel=title) for option in options)
+
+
+# -- the options
+
+_INPUTS = Option(
+    "inputs", (), "INPUT", default=Parameter.empty, repeats=True,
+    help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with the same "
+    "columns; - is standard input.",
+)  # fmt: skip
+_RESULT = Option("result", (), "RESULT", "What select -o has written: .parquet or .arrow.", Parameter.empty)
+
+_COUNT = _option(
+    "n_prototypes", "COUNT", "Rows to keep at most, such as 500; or a share of all, such as 1%.",
+    flags="-m", default=Parameter.empty, value=_count,
+)  # fmt: skip
+_TARGET = _option(
+    "target", "FILES", "Select rows of INPUT that are like these; without it, like INPUT itself. Repeatable.",
+    repeats=True,
+)  # fmt: skip
+_METHOD = _option(
+    "method", "NAME",
+    f"How rows are selected: {', '.join(METHODS)}. All but swap judge every row, in one more pass.",
+    default=default.METHOD, offer=_offer(METHODS),
+)  # fmt: skip
+_ALL_METHODS = _option(
+    "methods", "NAMES", f"Some of {', '.join(ALL_METHODS)}; by default all but streak.",
+    offer=offer_several(ALL_METHODS), repeats=True, value=_names,
+)  # fmt: skip
+_SEED = _option(
+    "random_state", "N", "The same seed gives the same selection; none gives another one every time.",
+    flags="--seed", default=str(default.RANDOM_STATE), value=_seed,
+)  # fmt: skip
+
+_LABEL = _option(
+    "label", "NAME", "The column to predict: kept, not compared; its spread among the prototypes is shown.",
+    panel="Columns",
+)  # fmt: skip
+_COLUMNS = _panel(
+    "Columns",
+    _option(
+        "features", "NAMES", "Columns to compare rows by; by default all that can be. Names are separated by commas.",
+        repeats=True, value=_names,
     ),
-]
+    _option("exclude", "NAMES", "Columns not to compare rows by.", repeats=True, value=_names),
+    _option("id", "NAMES", "Columns that name a row: kept, not compared.", repeats=True, value=_names),
+    _LABEL,
+    _option(
+        "categorical", "NAMES", "Columns of numbers that are names, such as postcodes.", repeats=True, value=_names
+    ),
+    _option(
+        "embedding", "NAME", "A column of lists of numbers, used as they are; the only feature unless --features says "
+        "more.",
+    ),
+    _option(
+        "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}.",
+        default=default.SCALE, offer=_offer(SCALES),
+    ),
+    _option(
+        "max_categories", "N", "Values of a text column that are told apart; the rest count as one.",
+        default=str(default.MAX_CATEGORIES), value=_count,
+    ),
+)  # fmt: skip
 
-Count: TypeAlias = Annotated[
-    str,
-    typer.Option("-m", metavar="COUNT", show_default=False, rich_help_panel=_CHOICE,
-                 help="Rows to keep at most, such as 500; or a share of all, such as 1%."),
-]  # fmt: skip
-Target: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--target", metavar="FILES", rich_help_panel=_CHOICE, show_default=False,
-                 help="Choose rows of INPUT that are like these; without it, like INPUT itself. Repeatable."),
-]  # fmt: skip
-Method: TypeAlias = Annotated[
-    str,
-    typer.Option("--method", metavar="NAME", autocompletion=_offer(METHODS), rich_help_panel=_CHOICE,
-                 help=f"How rows are chosen: {', '.join(METHODS)}. All but swap judge every row, in one more pass."),
-]  # fmt: skip
-Seed: TypeAlias = Annotated[
-    str,
-    typer.Option("--seed", metavar="N", rich_help_panel=_CHOICE,
-                 help="The same seed makes the same choice; none makes another one every time."),
-]  # fmt: skip
-AllMethods: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--methods", metavar="NAMES", autocompletion=_offer_several(ALL_METHODS), rich_help_panel=_CHOICE,
-                 show_default=False, help=f"Some of {', '.join(ALL_METHODS)}; by default all but streak."),
-]  # fmt: skip
+_KERNEL = _panel(
+    "Similarity",
+    _option(
+        "kernel", "NAME", f"What makes two rows similar: {', '.join(KERNELS)}.",
+        default=default.KERNEL, offer=_offer(KERNELS),
+    ),
+    _option(
+        "width", "NUMBER", "The distance over which rows are similar: of gaussian or laplacian, the largest of "
+        "multiscale's three; by default the median distance.", value=_number,
+    ),
+)  # fmt: skip
+_SAMPLE = _option(
+    "sample", "ROWS", "Random rows to select from, and a fifth of them held out to judge the selection; by default "
+    "10,240 to 40,960, depending on -m.", value=_count, panel="Similarity",
+)  # fmt: skip
 
-Features: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--features", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
-                 help="Columns that say what a row is like; by default all that can. Names are separated by commas."),
-]  # fmt: skip
-Exclude: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
-                 help="Columns that do not."),
-]  # fmt: skip
-Id: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--id", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
-                 help="Columns that name a row: kept beside the result, not looked at."),
-]  # fmt: skip
-Label: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--label", metavar="NAME", rich_help_panel=_COLUMNS, show_default=False,
-                 help="The column to be learnt: kept, not looked at, its spread among the prototypes shown."),
-]  # fmt: skip
-Categorical: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--categorical", metavar="NAMES", rich_help_panel=_COLUMNS, show_default=False,
-                 help="Columns of numbers that are names, such as postcodes."),
-]  # fmt: skip
-Embedding: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--embedding", metavar="NAME", rich_help_panel=_COLUMNS, show_default=False,
-                 help="A column of lists of numbers, taken as they are; the only feature unless --features says more."),
-]  # fmt: skip
-Scale: TypeAlias = Annotated[
-    str,
-    typer.Option("--scale", metavar="NAME", autocompletion=_offer(SCALES), rich_help_panel=_COLUMNS,
-                 help=f"What becomes of columns of numbers: {', '.join(SCALES)}."),
-]  # fmt: skip
-MaxCategories: TypeAlias = Annotated[
-    str,
-    typer.Option("--max-categories", metavar="N", rich_help_panel=_COLUMNS,
-                 help="Values of a column of names that are told apart; the rest count as one."),
-]  # fmt: skip
+_OUTPUT = _option(
+    "output", "FILE", "Where the prototypes go, with all of their columns: .parquet, .csv, .tsv, .jsonl, .json, .npz "
+    "or .arrow; - is standard output, as JSON lines.", flags="--output -o", panel="Files",
+)  # fmt: skip
+_FILES = _panel(
+    "Files",
+    _option(
+        "bad_rows", "WHAT", "error: a row that cannot be used stops the run; skip: such rows are skipped and counted.",
+        default=default.BAD_ROWS, offer=_offer(POLICIES),
+    ),
+    _option(
+        "format", "NAME", f"The format of INPUT, if its name does not tell: {', '.join(FORMATS)}.",
+        offer=_offer(FORMATS),
+    ),
+)  # fmt: skip
 
-KernelName: TypeAlias = Annotated[
-    str,
-    typer.Option("--kernel", metavar="NAME", autocompletion=_offer(KERNELS), rich_help_panel=_KERNEL,
-                 help=f"What makes two rows alike: {', '.join(KERNELS)}."),
-]  # fmt: skip
-Width: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--width", metavar="NUMBER", rich_help_panel=_KERNEL, show_default=False,
-                 help="How far likeness reaches: of gaussian or laplacian, the largest of multiscale's three; by "
-                      "default the median distance."),
-]  # fmt: skip
-Sample: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL, show_default=False,
-                 help="Random rows to choose from, and a fifth of them held out to judge by; by default 10,240 to "
-                      "40,960, depending on -m."),
-]  # fmt: skip
-ComparedSample: TypeAlias = Annotated[
-    str,
-    typer.Option("--sample", metavar="ROWS", rich_help_panel=_KERNEL, help="Random rows that are compared on."),
-]
+_MANY = _panel(
+    "Many workers",
+    _option(
+        "workers", "N", "Process partitions of INPUT in this many processes on this machine; by default in this "
+        "process, on all cores. The result is the same, bit for bit.", value=_count,
+    ),
+    _option("dask", "ADDRESS", "Or on the Dask cluster with this scheduler, such as tcp://10.0.0.5:8786."),
+    _option(
+        "partition_rows", "ROWS", "Rows of a partition, about; another number may give another selection, as good.",
+        default=str(default.PARTITION_ROWS), value=_count,
+    ),
+)  # fmt: skip
+_WORK = _option(
+    "work", "DIR", "Keep finished work in this folder: after an interruption the same command goes on from there, with "
+    "the same result. Emptied when the output is written.", panel="Long runs",
+)  # fmt: skip
+_DRY_RUN = _switch("dry_run", "Only say how many rows and partitions there are, and how much memory a run needs.")
 
-Output: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", rich_help_panel=_FILES, show_default=False,
-                 help="Where the prototypes go, with all of their columns: .parquet, .csv, .tsv, .jsonl, .json, .npz "
-                      "or .arrow; - is standard output, as JSON lines."),
-]  # fmt: skip
-BadRows: TypeAlias = Annotated[
-    str,
-    typer.Option("--bad-rows", metavar="WHAT", autocompletion=_offer(POLICIES), rich_help_panel=_FILES,
-                 help="Rows that cannot be used are an error, or skip: left out and counted."),
-]  # fmt: skip
-Format: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", autocompletion=_offer(FORMATS), rich_help_panel=_FILES, show_default=False,
-                 help=f"Of INPUT, where its name does not tell: {', '.join(FORMATS)}."),
-]  # fmt: skip
+_SHOWN = _panel(
+    "Report",
+    _option(
+        "image_shape", "HxW", "Rows, or their embedding, are images: height and width, perhaps channels; 28x28, "
+        "32x32x3.",
+    ),
+    _option("image", "NAME", "A column of images: paths, bytes or base64. Kept, not compared."),
+    _option("text", "NAME", "A column of text to read. Kept, not compared."),
+    _option(
+        "coordinates", "X,Y", "Two columns with the position of each row on a map. Kept, not compared.",
+        flags="--map", value=_names,
+    ),
+)  # fmt: skip
+_PAGE = _panel(
+    "Report",
+    _option(
+        "report", "FILE.html", "A page about the result: how good it is, the prototypes as cards, a map, what they "
+        "miss. One file that needs nothing else.",
+    ),
+    _switch("watch", "Serve that page during the run, on this machine only; it is kept as a file."),
+    _option("watch_at", "HOST:PORT", "Serve it there: 0.0.0.0:8000 admits other machines that know the address."),
+)  # fmt: skip
+_OF_RESULT = _panel(
+    "Report",
+    _option(
+        "data", "FILE", "The files the prototypes represent, read once: for the map, coverage and what they miss.",
+        repeats=True,
+    ),
+    _option("output", "FILE.html", "Where the page goes; by default beside RESULT.", flags="--output -o"),
+    _option("title", "TEXT", "Its headline."),
+)  # fmt: skip
+
+_QUIET = _switch("quiet", "Print only errors.", "--quiet -q")
+_TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON object on standard output."))
+
+_CHOICE = "What to select"
+SELECT = (
+    _INPUTS, *_panel(_CHOICE, _COUNT, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
+    *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
+)  # fmt: skip
+COMPARE = (
+    _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED), *_COLUMNS, *_KERNEL,
+    replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
+)  # fmt: skip
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, replace(_QUIET, panel="Output"))
+
+_EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 
 
-Workers: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--workers", metavar="N", rich_help_panel=_MANY, show_default=False,
-                 help="Work on partitions of INPUT in so many processes of this machine; by default in this process, "
-                      "on all cores. The result is the same, bit for bit."),
-]  # fmt: skip
-Dask: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", rich_help_panel=_MANY, show_default=False,
-                 help="Or on the Dask cluster whose scheduler is there, such as tcp://10.0.0.5:8786."),
-]  # fmt: skip
-PartitionRows: TypeAlias = Annotated[
-    str,
-    typer.Option("--partition-rows", metavar="ROWS", rich_help_panel=_MANY,
-                 help="Rows of a partition, about; another number may give another choice, as good."),
-]  # fmt: skip
-Work: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--work", metavar="DIR", rich_help_panel=_LONG, show_default=False,
-                 help="Keep what is done in this folder: the same command after an interrupted run goes on from there, "
-                      "with the same result. Emptied when the output is written."),
-]  # fmt: skip
-DryRun: TypeAlias = Annotated[
-    bool,
-    typer.Option("--dry-run", rich_help_panel=_MANY,
-                 help="Only say how many rows and partitions there are and what memory a run takes."),
-]  # fmt: skip
+def arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command as arguments of Python, by the same names; what was not given is None."""
+    return {name: value if value is None else _EVERY[name].value(value) for name, value in given.items()}
 
-Report: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--report", metavar="FILE.html", rich_help_panel=_REPORT, show_default=False,
-                 help="A page about the result: how good it is, the prototypes as cards, a map, what they miss. One "
-                      "file that needs nothing else."),
-]  # fmt: skip
-Watch: TypeAlias = Annotated[
-    bool,
-    typer.Option("--watch", rich_help_panel=_REPORT,
-                 help="Serve that page while the run goes on, on this machine only; it is kept as a file."),
-]  # fmt: skip
-WatchAt: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--watch-at", metavar="HOST:PORT", rich_help_panel=_REPORT, show_default=False,
-                 help="Serve it there: 0.0.0.0:8000 lets other machines in that are told the address."),
-]  # fmt: skip
-Result: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="RESULT", show_default=False,
-                   help="What select -o has written: .parquet or .arrow."),
-]  # fmt: skip
-Data: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--data", metavar="FILE", rich_help_panel=_REPORT, show_default=False,
-                 help="The files the prototypes stand for, read once: for the map, coverage and what they miss."),
-]  # fmt: skip
-Page: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE.html", rich_help_panel=_REPORT, show_default=False,
-                 help="Where the page goes; by default beside RESULT."),
-]  # fmt: skip
-Title: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--title", metavar="TEXT", rich_help_panel=_REPORT, show_default=False, help="Its headline."),
-]
-ImageShape: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--image-shape", metavar="HxW", rich_help_panel=_REPORT, show_default=False,
-                 help="Rows, or their embedding, are images: height and width, perhaps channels; 28x28, 32x32x3."),
-]  # fmt: skip
-Image: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--image", metavar="NAME", rich_help_panel=_REPORT, show_default=False,
-                 help="A column of images: paths, bytes or base64. Kept, not looked at."),
-]  # fmt: skip
-Text: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--text", metavar="NAME", rich_help_panel=_REPORT, show_default=False,
-                 help="A column of text to read. Kept, not looked at."),
-]  # fmt: skip
-Coordinates: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--map", metavar="X,Y", rich_help_panel=_REPORT, show_default=False,
-                 help="Two columns that say where each row stands on a map. Kept, not looked at."),
-]  # fmt: skip
 
-Quiet: TypeAlias = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", rich_help_panel=_SHOWN, help="Nothing but errors."),
-]
-Json: TypeAlias = Annotated[
-    bool,
-    typer.Option("--json", rich_help_panel=_SHOWN, help="The figures as one JSON object on standard output."),
-]
+def flags() -> dict[str, str]:
+    """The flag of each argument."""
+    return {name: option.flags[0] for name, option in _EVERY.items() if option.flags}

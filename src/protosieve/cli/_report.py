@@ -4,12 +4,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from protosieve._prototypes import Prototypes
+from protosieve.cli._options import arguments
 from protosieve.cli._streams import showing
 from protosieve.cli._terminal import console, notes
-from protosieve.cli._values import arguments
 from protosieve.report import check_report
-from protosieve.run import draw_sample, read_prototypes
+from protosieve.result import Prototypes
+from protosieve.result.files import read_prototypes
+from protosieve.run import draw_sample
 
 __all__ = ["perform"]
 

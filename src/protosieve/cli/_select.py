@@ -7,15 +7,15 @@ from contextlib import nullcontext, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from protosieve._prototypes import Prototypes
 from protosieve.cli._flags import command_of
+from protosieve.cli._options import arguments
 from protosieve.cli._streams import showing
 from protosieve.cli._summary import summarise
 from protosieve.cli._terminal import console, notes
-from protosieve.cli._values import arguments
 from protosieve.errors import ParameterError
-from protosieve.io import as_dash, check_output
 from protosieve.passes import Options, options_of
+from protosieve.result import Prototypes
+from protosieve.result.files import as_dash, check_output
 from protosieve.run import Cluster, Estimate, LocalWorkers, Store, begin, estimate, report_place, run, window_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def perform(given: dict[str, Any]) -> Prototypes | None:
     options["report"] = report_place(given["report"], options["watch"], given["output"])
     if given["json"] and given["output"] == "-":
         raise ParameterError(
-            "--json and --output - both want standard output; give the output a file, or leave one of them out"
+            "--json and --output - both need standard output; give the output a file, or omit one of them"
         )
     place = _place(asked["workers"], asked["dask"], given["inputs"])
     if given["json"] or given["dry_run"] or not (given["quiet"] or given["output"] or options["report"]):

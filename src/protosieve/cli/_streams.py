@@ -15,8 +15,8 @@ __all__ = ["abandon", "let_go", "open_closed", "showing"]
 def open_closed() -> None:
     """Give the program the streams it was started without (``>&-``), for which Python has `None`.
 
-    They fail when used, but for standard error: nobody is left to tell. Their numbers are taken by this, so that no
-    file of ours gets one, and with it what others print.
+    They fail when used, except standard error. Opening them takes their numbers, so that no file of ours gets one, and
+    with it what others print.
     """
     streams = cast(dict[str, TextIO | None], vars(sys))
     if streams["stdin"] is None:
@@ -40,7 +40,7 @@ def showing(kept: str | None = None) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has seen enough
         raise
     except OSError as error:
         abandon(sys.stdout)
@@ -51,7 +51,7 @@ def showing(kept: str | None = None) -> Iterator[None]:
 
 
 def let_go() -> None:
-    """Before the end: drop what a stream cannot take any more, or Python would complain about it, and exit by 120."""
+    """Before the end: drop what a stream cannot take any more; Python would complain about it, and exit with 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -60,7 +60,7 @@ def let_go() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Whatever is still written to it goes nowhere."""
+    """Discard what is still written to it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,16 +1,15 @@
-"""What a run came to, in a screenful: what was done with the columns, the heaviest prototypes, how good they are."""
+"""The summary of a run on one screen: how columns were used, the heaviest prototypes, how good they are."""
 
 import re
 from collections import Counter, defaultdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from protosieve._cells import arrow_values
-from protosieve._prototypes import OURS, Prototypes
-from protosieve._words import allowed, beside_random, carried, counted, one_line, prototypes, rounded, unlike_head
+from protosieve._formatting import counted, one_line, prototypes, rounded
 from protosieve.cli._flags import in_flags
 from protosieve.cli._table import Column, draw
-from protosieve.report import Material, View, matched_features, plainly, shown
+from protosieve.insight import ResultWithData, feature_matches, quality_sentences, shown, unlike_head
+from protosieve.result import OURS, Prototypes, arrow_values
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +46,9 @@ def _made(result: Prototypes) -> list[str]:
     lines += [f"  {line}" for line in unlike_head(run)]
     left_out = run["rows_left_out"]
     if left_out["count"]:
-        lines += [f"  {counted(left_out['count'], 'row')} left out:", *(f"    {line}" for line in left_out["first"])]
+        share = f"{100 * left_out['count'] / (run['rows'] + left_out['count']):.2g} % of all"
+        lines += [f"  {counted(left_out['count'], 'row')} skipped, {share}:"]
+        lines += [f"    {line}" for line in left_out["first"]]
         lines += ["    ..."] if left_out["count"] > len(left_out["first"]) else []
     return [line.rstrip() and _indented(line) for line in lines]
 
@@ -96,10 +97,8 @@ def _is_fraction(value: Any) -> bool:
 
 def _worth(result: Prototypes) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
-    random = (result.provenance or {}).get("residual_of_random_rows")
-    beside = [] if random is None else [beside_random(allowed(result), random, result.residual, _REMEDY)]
-    material = Material.of(result, None, View())
-    return [*beside, *map(one_line, plainly(material, matched_features(material))), *carried(result)]
+    subject = ResultWithData.of(result)
+    return [one_line(line) for line in quality_sentences(subject, feature_matches(subject), _REMEDY)]
 
 
 def _spread(result: Prototypes) -> list[str]:

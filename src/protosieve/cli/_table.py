@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from protosieve._words import one_line
+from protosieve._formatting import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from protosieve._words import one_line, rounded
+from protosieve._formatting import one_line, rounded
 from protosieve.cli._flags import in_flags
 from protosieve.errors import ProtosieveWarning
 
@@ -27,16 +27,16 @@ def complain(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """One line about what is not wrong, but worth knowing."""
+    """One line that is worth knowing, and no error."""
     _write(f"note: {one_line(message)}", _DIM)
 
 
 @contextmanager
 def notes(quiet: bool) -> Iterator[None]:
-    """Warnings of the library become notes; those of other libraries are none of the user's business."""
+    """Warnings of the library become notes; those of other libraries are not shown."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("always", "no (checkpoint|result kept)", ProtosieveWarning)  # that is no small talk
+        warnings.filterwarnings("always", "no result kept", ProtosieveWarning)  # also if it is quiet
         if not quiet:
             warnings.simplefilter("always", ProtosieveWarning)
         warnings.showwarning = lambda message, *_, **__: note(rounded(in_flags(message)))
@@ -55,7 +55,7 @@ def console(file: TextIO) -> "Console":
 
 
 def _write(line: str, colour: str) -> None:
-    with suppress(OSError):  # nobody is left to tell
+    with suppress(OSError):  # standard error is gone
         coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         sys.stderr.write(f"{colour}{line}{_PLAIN}\n" if coloured else f"{line}\n")
         sys.stderr.flush()

@@ -1,19 +1,19 @@
 """Arrow IPC (Feather): files of record batches, and streams of them."""
 
 from collections.abc import Iterator
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError
-from protosieve.io._base import BadRows, Piece
-from protosieve.io._file import FileSource, from_row, rows_within
-from protosieve.io._places import Opened, Pipe
+from protosieve.io._file_source import FileSource, consecutive, rows_within
+from protosieve.io._locations import Opened, Pipe
+from protosieve.io._source import BadRows, Piece
 
 __all__ = ["ArrowSource"]
 
-_MAGIC = b"ARROW1"
+_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # a stream begins with a length of -1
 
 
 @final
@@ -24,97 +24,81 @@ class ArrowSource(FileSource):
     whole, one after the other.
     """
 
-    @property
-    def title(self) -> str:
-        return "Arrow"
+    format = "arrow"
+    title = "Arrow"
+    endings = (".arrow", ".feather", ".ipc")
+    magic = (_FILE, _STREAM)
 
     def _head(self) -> pa.Schema:
-        with self.place.peek() as opened:
-            return self._reader(opened).schema
+        with self.location.peek() as opened:
+            if not _is_file(opened):
+                return _open_stream(opened).schema
+            if isinstance(self.location, Pipe):
+                raise InputError(
+                    f"{self.name}: an Arrow file has its index at the end, so it cannot be read from a pipe; "
+                    "give the file's path, or pipe an Arrow stream (pyarrow.ipc.new_stream)"
+                )
+            return pa.ipc.open_file(opened.file).schema
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
-        with self.place.open() as opened:
-            if not _is_file(opened):
-                yield from self._streamed(opened, columns, start)
-            elif self.place.local is None:
-                yield from self._filed(opened.file, columns, start)
+        with self.location.open() as opened:
+            if _is_file(opened):
+                yield from self._from_file(self.location.local or opened.file, columns, start)
             else:
-                yield from self._filed(self.place.local, columns, start)
+                tables = (_table([batch], columns) for batch in _open_stream(opened))
+                yield from consecutive(tables, 0, lambda _: opened.taken)
 
-    def _reader(self, opened: Opened) -> Any:
-        if not _is_file(opened):
-            return pa.ipc.open_stream(pa.PythonFile(opened.file, "r"))
-        if isinstance(self.place, Pipe):
-            raise InputError(
-                f"{self.name}: an Arrow file has its index at the end, so it cannot be read from a pipe; "
-                "give the file's path, or pipe an Arrow stream (pyarrow.ipc.new_stream)"
-            )
-        return pa.ipc.open_file(opened.file)
-
-    def _streamed(self, opened: Opened, columns: list[str], start: int) -> Iterator[Piece]:
-        reader, first = self._reader(opened), 0
-        for batch in reader:
-            batch.validate(full=True)
-            table = pa.Table.from_batches([batch]).select(columns)
-            for piece in from_row([table], first, start, 0, None):
-                yield Piece(piece.table, piece.numbers, opened.taken)
-            first += batch.num_rows
-
-    def _filed(self, where: Any, columns: list[str], start: int) -> Iterator[Piece]:
-        batches = _Batches(where, columns)
-        if start:
-            batches.skip(start)
-        while (table := batches.take()).num_rows:
+    def _from_file(self, where: Any, columns: list[str], start: int) -> Iterator[Piece]:
+        place = _place_of(where, start)
+        while place.batch < place.batches:
+            table, place = _take(where, columns, place)
             numbers = np.arange(start, start + table.num_rows)
             start += table.num_rows
-            yield Piece(table, numbers, int(batches.share * (self.size or 0)))
+            yield Piece(table, numbers, int(place.share * (self.size or 0)))
 
 
-class _Batches:
-    """A place in an Arrow file, at row ``row`` of batch ``number``, from which a piece after the other is copied.
+class _Place(NamedTuple):
+    """A row of an Arrow file, by its batch, and the share of the file before it."""
+
+    batch: int
+    row: int
+    batches: int
+    share: float = 0.0
+
+
+def _place_of(where: Any, row: int) -> _Place:
+    """To count the rows of a batch, one column will do; no columns would mean all."""
+    batch, reader = 0, _open_file(where, [0] if row else None)
+    while row and batch < reader.num_record_batches and row >= (count := reader.get_batch(batch).num_rows):
+        batch, row = batch + 1, row - count
+    return _Place(batch, row, reader.num_record_batches)
+
+
+def _take(where: Any, columns: list[str], place: _Place) -> tuple[pa.Table, _Place]:
+    """The rows of the next piece as a copy, and where the one after it begins.
 
     The file is opened anew for each piece, so that the pages of a memory map that were read before can go.
     """
-
-    def __init__(self, where: Any, columns: list[str]):
-        self._where, self._columns = where, columns
-        self._number, self._row = 0, 0
-        self.share = 0.0  # of the file that lies behind
-
-    def skip(self, rows: int) -> None:
-        """Go on by ``rows`` rows. To count those of a batch, one column will do; no columns would mean all."""
-        reader = _open_file(self._where, [0])
-        while self._number < reader.num_record_batches:
-            count = reader.get_batch(self._number).num_rows
-            if rows < count:
-                self._row = rows
-                return
-            rows -= count
-            self._number += 1
-
-    def take(self) -> pa.Table:
-        """The rows of the next piece; at the end, none."""
-        reader = _open_file(self._where)
-        parts, room = [], 1.0  # the share of a piece that is still free
-        while room > 0 and self._number < reader.num_record_batches:
-            batch = reader.get_batch(self._number).select(self._columns)
-            batch.validate()  # its buffers are long enough: only then may it be measured and sliced
-            most = rows_within(batch.nbytes / max(batch.num_rows, 1))
-            part = batch.slice(self._row, max(1, int(room * most)))
-            room -= part.num_rows / most
-            parts.append(part)
-            self._advance(part.num_rows, batch.num_rows, reader.num_record_batches)
-        return _copy(parts) if parts else pa.table({})
-
-    def _advance(self, rows: int, count: int, batches: int) -> None:
-        self._row += rows
-        if self._row >= count:
-            self._number, self._row = self._number + 1, 0
-        self.share = (self._number + self._row / max(count, 1)) / batches
+    reader, (number, row, batches, _) = _open_file(where), place
+    parts, room, share = [], 1.0, 1.0  # room: the share of a piece that is still free
+    while room > 0 and number < batches:
+        batch = reader.get_batch(number).select(columns)
+        batch.validate()  # its buffers are long enough: only then may it be measured and sliced
+        most = rows_within(batch.nbytes / max(batch.num_rows, 1))
+        parts.append(batch.slice(row, max(1, int(room * most))))
+        room -= parts[-1].num_rows / most
+        row += parts[-1].num_rows
+        number, row = (number, row) if row < batch.num_rows else (number + 1, 0)
+        share = (number + row / max(batch.num_rows, 1)) / batches
+    return _copy(parts, columns), _Place(number, row, batches, share)
 
 
 def _is_file(opened: Opened) -> bool:
-    return bool(opened.file.peek(len(_MAGIC))[: len(_MAGIC)] == _MAGIC)  # type: ignore[attr-defined]  # it is buffered
+    return bool(opened.file.peek(len(_FILE))[: len(_FILE)] == _FILE)
+
+
+def _open_stream(opened: Opened) -> Any:
+    return pa.ipc.open_stream(pa.PythonFile(opened.file, "r"))
 
 
 def _open_file(where: Any, fields: list[int] | None = None) -> Any:
@@ -122,11 +106,15 @@ def _open_file(where: Any, fields: list[int] | None = None) -> Any:
     return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields))
 
 
-def _copy(batches: list[Any]) -> pa.Table:
+def _table(batches: list[Any], columns: list[str]) -> pa.Table:
+    for batch in batches:
+        batch.validate(full=True)
+    return pa.Table.from_batches(batches).select(columns)
+
+
+def _copy(batches: list[Any], columns: list[str]) -> pa.Table:
     """A table of its own, without the buffers that slices share with the whole."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
-        for batch in batches:
-            batch.validate(full=True)
-            writer.write_batch(batch)
+    table, sink = _table(batches, columns), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
     return pa.ipc.open_stream(sink.getvalue()).read_all()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from protosieve.errors import InputError, arg
-from protosieve.io._base import Source
-from protosieve.io._file import explain, reading
+from protosieve.io._file_source import explain, reading
 from protosieve.io._formats import ENDINGS, check_format, format_of, has_ending, source_of
-from protosieve.io._places import LocalFile, Pipe, Place, RemoteFile, standard_input
+from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile, standard_input
+from protosieve.io._source import Source
 
 __all__ = ["find_sources"]
 
@@ -44,12 +44,12 @@ def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> 
         raise InputError("no input is given; name at least one file, folder, pattern or URL, or - for standard input")
     if "-" in paths and len(paths) > 1:
         raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
-    places = [place for path in paths for place in _places(path, format)]
-    _check_distinct(places)
-    return [source_of(place, format) for place in places]
+    locations = [location for path in paths for location in _locations(path, format)]
+    _check_distinct(locations)
+    return [source_of(location, format) for location in locations]
 
 
-def _places(path: str, wanted: str | None) -> Iterator[Place]:
+def _locations(path: str, wanted: str | None) -> Iterator[Location]:
     if path == "-":
         yield standard_input()
     elif "://" in path:
@@ -59,8 +59,8 @@ def _places(path: str, wanted: str | None) -> Iterator[Place]:
             yield from map(_local, _paths(path, wanted))
 
 
-def _local(path: str) -> Place:
-    """A regular file, or something that flows by once, such as a named pipe."""
+def _local(path: str) -> Location:
+    """A regular file, or something that can be read once, such as a named pipe."""
     if any("\ud800" <= character <= "\udfff" for character in path):  # bytes that Python could not decode
         shown = path.encode("utf-8", "backslashreplace").decode()
         raise InputError(f"{shown}: its path is not UTF-8, so that no result could name it; rename it, or give a link")
@@ -123,18 +123,18 @@ def _missing(path: str) -> str:
     return f"{path}: no such file{f'; did you mean {str(folder / near[0])!r}?' if near else '; check the path'}"
 
 
-def _check_distinct(places: list[Place]) -> None:
+def _check_distinct(locations: list[Location]) -> None:
     seen: dict[str, str] = {}
-    for place in places:
-        if place.identity in seen:
+    for location in locations:
+        if location.identity in seen:
             raise InputError(
-                f"{place.name}: is given twice (also as {seen[place.identity]}), so its rows would count twice; "
+                f"{location.name}: is given twice (also as {seen[location.identity]}), so its rows would count twice; "
                 "give it once"
             )
-        seen[place.identity] = place.name
+        seen[location.identity] = location.name
 
 
-def _remote(url: str, wanted: str | None) -> Iterator[Place]:
+def _remote(url: str, wanted: str | None) -> Iterator[Location]:
     system, path = _file_system(url)
     with reading(url, "a URL"):
         for found in _remote_paths(system, path, url, wanted):

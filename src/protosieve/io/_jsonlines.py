@@ -9,42 +9,37 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.io._base import BadRow, BadRows, Piece
-from protosieve.io._file import FEW_ROWS, PIECE_BYTES, FileSource, reading
-from protosieve.io._guess import HEAD_BYTES, HEAD_ROWS, date_type
-from protosieve.io._objects import as_read, table_of
-from protosieve.io._places import Opened, Place, first_lines, line_bytes, unpacked
+from protosieve.io._file_source import BOM, FEW_ROWS, PIECE_BYTES, Batch, TextSource
+from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, date_type
+from protosieve.io._json_rows import as_read, table_of
+from protosieve.io._locations import Location, Opened, first_lines
 
 __all__ = ["JsonLinesSource"]
 
 _BLOCK = 1 << 22
 _LONGEST = 1 << 26  # a line beyond that is no row
 _SHOWN = 8  # keys that are named
-_BOM = b"\xef\xbb\xbf"
 
 
 @final
-class JsonLinesSource(FileSource):
+class JsonLinesSource(TextSource):
     """One JSON object per line; blank lines are no rows. The columns are the keys of the first rows.
 
     Text stays text, also where `schema` says that it spells dates.
     """
 
-    def __init__(self, place: Place):
-        super().__init__(place)
+    format = "jsonl"
+    title = "JSON lines"
+    endings = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+    magic = (b"{", b"[")  # an array has a message of its own
+
+    def __init__(self, location: Location):
+        super().__init__(location)
         self._has_told = False
 
-    @property
-    def title(self) -> str:
-        return "JSON lines"
-
-    def row_bytes(self) -> float | None:
-        with reading(self.name, self.title):
-            return line_bytes(self.place)
-
     def _head(self) -> pa.Schema:
-        with unpacked(self.place, head=True) as opened:
-            lines = _lines(first_lines(opened.file, HEAD_ROWS, HEAD_BYTES, _LONGEST).removeprefix(_BOM))
+        with self.location.peek().unpacked() as opened:
+            lines = _lines(first_lines(opened.file, HEAD_ROWS, HEAD_BYTES, _LONGEST).removeprefix(BOM))
         if lines and lines[0].startswith(b"["):
             raise InputError(
                 f"{self.name}: begins with '[': one JSON array is not JSON lines; "
@@ -56,26 +51,20 @@ class JsonLinesSource(FileSource):
             raise InputError(f"{self.name}, row {number}: {problems[number]}; JSON lines hold one object per line")
         return pa.schema([(name, _meaning(table[name])) for name in table.column_names])
 
-    def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
+    def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
         known = pa.schema([(field.name, as_read(field.type)) for field in self.schema()])
         first, ignored = 0, Counter[str]()
-        with unpacked(self.place) as opened:
-            for lines in _blocks(opened, _BLOCK):
-                numbers = np.arange(first, first + len(lines))
-                first += len(lines)
-                if first <= start:
-                    continue
+        for lines in _blocks(opened, _BLOCK):
+            numbers = np.arange(first, first + len(lines))
+            first += len(lines)
+            if first > start:
                 table, problems, others = table_of(lines, known)
                 ignored += others
-                self._report({int(numbers[row]): problem for row, problem in problems.items()}, start, bad)
-                numbers = np.delete(numbers, list(problems))
-                late = int((numbers < start).sum())
-                if late < len(numbers):
-                    yield Piece(table.select(columns).slice(late), numbers[late:], opened.taken)
+                yield np.delete(numbers, list(problems)), table, {int(numbers[i]): problems[i] for i in problems}
         self._tell(ignored)
 
     def _tell(self, ignored: Counter[str]) -> None:
-        """Of what the file holds and nobody reads: once, however often it is read."""
+        """Note the keys that are not read: once, however often the file is."""
         if ignored and not self._has_told:
             self._has_told = True
             named = ", ".join(
@@ -88,11 +77,6 @@ class JsonLinesSource(FileSource):
                 ProtosieveWarning,
                 stacklevel=2,
             )
-
-    def _report(self, problems: dict[int, str], start: int, bad: BadRows) -> None:
-        for number, problem in problems.items():
-            if number >= start:
-                bad.found(BadRow(self.name, number, problem))
 
 
 def _meaning(column: pa.ChunkedArray) -> pa.DataType:
@@ -107,7 +91,7 @@ def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:
     bytes where these are only a few long lines.
     """
     lines, weight = list[bytes](), 0
-    data = opened.arriving(size).removeprefix(_BOM)
+    data = opened.arriving(size).removeprefix(BOM)
     while data:
         is_slow = len(data) < size
         data += b"" if data.endswith(b"\n") else opened.file.readline(_LONGEST)

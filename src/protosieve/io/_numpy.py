@@ -1,103 +1,226 @@
 """NumPy arrays: ``.npy``, and ``.npz`` with one array per column."""
 
+import math
+import os
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from protosieve.errors import InputError
-from protosieve.io._arrays import ArrayHead, Cells
-from protosieve.io._base import BadRows, Piece
-from protosieve.io._file import FileSource, from_row, rows_within
-from protosieve.io._places import Pipe
+from protosieve.io._file_source import FileSource, consecutive, rows_within
+from protosieve.io._source import BadRows, Piece
 
 __all__ = ["NpySource", "NpzSource"]
 
 _SUFFIX = ".npy"
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_NUMBERS = {b"protosieve": b"numbers"}  # tells a matrix of features from an embedding
+_UNITS = ("s", "ms", "us", "ns", "D")  # of dates, that Arrow has too
 
 
 @final
 class NpySource(FileSource):
     """One array, as the column ``x``: a number per row, or a list of them."""
 
-    @property
-    def title(self) -> str:
-        return "a NumPy array"
+    format = "npy"
+    title = "a NumPy array"
+    endings = (_SUFFIX,)
+    magic = (b"\x93NUMPY",)
 
     def _head(self) -> pa.Schema:
-        with self.place.peek() as opened:
-            head = ArrayHead.of(opened.file, "x", self.name)
-        head.check(self.name, "the array")
-        self._check_size(head)
-        return pa.schema([head.field])
-
-    def _check_size(self, head: ArrayHead) -> None:
-        if self.size is not None and self.size < head.offset + head.rows * head.row_bytes:
+        with self.location.peek() as opened:
+            array = _Array.of(opened.file, "x", self.name)
+        array.check(self.name, "the array")
+        needed = array.offset + array.rows * array.row_bytes
+        if self.size is not None and self.size < needed:
             raise InputError(
-                f"{self.name}: is cut short: it has {self.size} bytes where {head.rows} rows of {head.row_bytes} bytes "
-                f"need {head.offset + head.rows * head.row_bytes}; copy it again"
+                f"{self.name}: is cut short: it has {self.size} bytes where {array.rows} rows of {array.row_bytes} "
+                f"bytes need {needed}; copy it again"
             )
+        return pa.schema([array.field])
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
-        with self.place.open() as opened, ExitStack() as stack:
-            head = ArrayHead.of(opened.file, "x", self.name)
-            cells = Cells(opened.file, head, stack)
-            yield from from_row(_tables([cells], start), min(start, head.rows), start, head.rows, self.size)
+        with self.location.open() as opened, ExitStack() as stack:
+            array = _Array.of(opened.file, "x", self.name)
+            first = min(start, array.rows) if opened.file.seekable() else 0
+            values = _Values(opened.file, array, first, stack, self.location.local)
+            yield from consecutive(_tables([values], first), first, lambda row: self._share(row, array.rows))
 
 
 @final
 class NpzSource(FileSource):
     """Arrays of one length, each a column of its own name. Members are unpacked as they are read, never whole."""
 
-    @property
-    def title(self) -> str:
-        return "an .npz archive"
+    format = "npz"
+    title = "an .npz archive"
+    endings = (".npz",)
+    magic = (b"PK",)
+    seeks = True
 
     def _head(self) -> pa.Schema:
-        if isinstance(self.place, Pipe):
-            raise InputError(
-                f"{self.name}: an .npz archive has its index at the end, so it cannot be read from a pipe; "
-                "give the file's path, or pipe a .npy array"
-            )
-        with self.place.open() as opened, zipfile.ZipFile(opened.file) as archive:
-            return pa.schema([head.field for head in self._heads(archive)])
+        with self.location.open() as opened, zipfile.ZipFile(opened.file) as archive:
+            return pa.schema([array.field for array in self._arrays(archive)])
 
-    def _heads(self, archive: zipfile.ZipFile) -> list[ArrayHead]:
-        """Of the arrays that have rows; all have the same number of them."""
+    def _arrays(self, archive: zipfile.ZipFile) -> list["_Array"]:
+        """Those that have rows; all have the same number of them."""
         names = [name for name in archive.namelist() if name.endswith(_SUFFIX)]
-        heads = [head for head in (self._member_head(archive, name) for name in names) if head.shape]
-        if not heads:
+        arrays = [array for array in (self._member(archive, name) for name in names) if array.shape]
+        if not arrays:
             raise InputError(f"{self.name}: holds no arrays with rows; save some with numpy.savez(path, name=array)")
-        for head in heads:
-            head.check(self.name, f"array {head.name!r}")
-            if head.rows != heads[0].rows:
+        for array in arrays:
+            array.check(self.name, f"array {array.name!r}")
+            if array.rows != arrays[0].rows:
                 raise InputError(
-                    f"{self.name}: array {heads[0].name!r} has {heads[0].rows} rows and array {head.name!r} has "
-                    f"{head.rows}; save arrays that belong together in one file, and others in another"
+                    f"{self.name}: array {arrays[0].name!r} has {arrays[0].rows} rows and array {array.name!r} has "
+                    f"{array.rows}; save arrays that belong together in one file, and others in another"
                 )
-        return heads
+        return arrays
 
-    def _member_head(self, archive: zipfile.ZipFile, member: str) -> ArrayHead:
+    def _member(self, archive: zipfile.ZipFile, member: str) -> "_Array":
         with archive.open(member) as stream:
-            return ArrayHead.of(stream, member.removesuffix(_SUFFIX), self.name)
+            return _Array.of(stream, member.removesuffix(_SUFFIX), self.name)
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
-        with self.place.open() as opened, zipfile.ZipFile(opened.file) as archive, ExitStack() as stack:
-            cells = [self._cells(archive, name, stack) for name in columns]
-            rows = cells[0].head.rows
-            yield from from_row(_tables(cells, start), min(start, rows), start, rows, self.size)
-
-    def _cells(self, archive: zipfile.ZipFile, name: str, stack: ExitStack) -> Cells:
-        stream: Any = stack.enter_context(archive.open(name + _SUFFIX))
-        return Cells(stream, ArrayHead.of(stream, name, self.name), stack)
+        with self.location.open() as opened, zipfile.ZipFile(opened.file) as archive, ExitStack() as stack:
+            streams = [stack.enter_context(archive.open(name + _SUFFIX)) for name in columns]
+            arrays = [_Array.of(stream, name, self.name) for stream, name in zip(streams, columns, strict=True)]
+            rows, first = arrays[0].rows, min(start, arrays[0].rows)
+            values = [_Values(stream, array, first, stack) for stream, array in zip(streams, arrays, strict=True)]
+            yield from consecutive(_tables(values, first), first, lambda row: self._share(row, rows))
 
 
-def _tables(columns: list[Cells], start: int) -> Iterator[pa.Table]:
-    """The rows from ``start`` on, a piece at a time."""
-    rows = columns[0].head.rows
-    step = rows_within(sum(column.head.row_bytes for column in columns))
-    for begin in range(start, rows, step):
+def _tables(columns: list["_Values"], first: int) -> Iterator[pa.Table]:
+    """The rows from ``first`` on, a piece at a time."""
+    rows = columns[0].array.rows
+    step = rows_within(sum(column.array.row_bytes for column in columns))
+    for begin in range(first, rows, step):
         parts = [column.read(begin, min(begin + step, rows)) for column in columns]
-        yield pa.table(parts, schema=pa.schema([column.head.field for column in columns]))
+        yield pa.table(parts, schema=pa.schema([column.array.field for column in columns]))
+
+
+@dataclass(frozen=True)
+class _Array:
+    """Name, shape and type of an array, and where its values begin."""
+
+    name: str
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+    @classmethod
+    def of(cls, stream: Any, name: str, file: str) -> "_Array":
+        """From the first bytes of an ``.npy`` stream, which then stands at the values."""
+        version = npy.read_magic(stream)
+        if version not in _HEADERS:  # 3.0 exists for the field names of structured arrays
+            raise InputError(f"{file}: array {name!r} is a structured array; save its fields as arrays of their own")
+        shape, fortran, dtype = _HEADERS[version](stream)
+        return cls(name, shape, fortran, dtype, stream.tell() if stream.seekable() else 0)
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0]
+
+    @property
+    def row_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.shape[1:])
+
+    @property
+    def field(self) -> pa.Field:
+        """The Arrow column that it becomes."""
+        if len(self.shape) == 2:
+            matrix = pa.list_(pa.from_numpy_dtype(_wide(self.dtype)), self.shape[1])
+            return pa.field(self.name, matrix, metadata=_NUMBERS)
+        return pa.field(self.name, _as_column(np.empty(0, self.dtype)).type)
+
+    def check(self, file: str, what: str) -> None:
+        """Whether it can be a column: numbers in one or two dimensions, or text or dates in one."""
+        if self.dtype.hasobject:
+            raise InputError(f"{file}: {what} holds Python objects, which are never loaded; save it as numbers or text")
+        if self.dtype.names is not None:
+            raise InputError(f"{file}: {what} is a structured array; save its fields as arrays of their own")
+        if len(self.shape) not in (1, 2):
+            raise InputError(
+                f"{file}: {what} has {len(self.shape)} dimensions (shape {self.shape}); "
+                "rows are wanted: reshape it to one or two, e.g. with array.reshape(len(array), -1)"
+            )
+        if min(self.shape) < 0:
+            raise InputError(f"{file}: {what} has the shape {self.shape}, which no array has; save it again")
+        if self.dtype.kind not in ("biuf" if len(self.shape) == 2 else "biufUSM"):
+            raise InputError(
+                f"{file}: {what} of shape {self.shape} holds {self.dtype}; "
+                "two dimensions are for real numbers, one for numbers, text or dates"
+            )
+        if self.row_bytes == 0:
+            raise InputError(f"{file}: {what} has rows of no size (shape {self.shape}, {self.dtype}); give it values")
+
+
+class _Values:
+    """The values of an array, read in order from row ``first`` on: memory is what one call asks for.
+
+    Values in Fortran order lie column by column, so rows need a memory map: of the ``local`` file, else of a temporary
+    one that the stream (a pipe, a member of an archive) is first copied to.
+    """
+
+    def __init__(self, stream: Any, array: _Array, first: int, stack: ExitStack, local: str | None = None):
+        self.array, self._stream = array, stream
+        self._mapped: Any = None  # a path or a file
+        self._offset = 0 if local is None else array.offset
+        if array.fortran and len(array.shape) == 2:
+            self._mapped = local or stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack closes it
+        elif first:
+            stream.seek(first * array.row_bytes, os.SEEK_CUR)
+        if self._mapped is not None and local is None:
+            shutil.copyfileobj(stream, self._mapped)
+            self._mapped.flush()
+
+    def read(self, begin: int, end: int) -> pa.Array:
+        """Rows ``begin`` to ``end``; the next call goes on from there."""
+        values = self._streamed(end - begin) if self._mapped is None else self._from_map(begin, end)
+        return _as_matrix(values) if values.ndim == 2 else _as_column(values)
+
+    def _streamed(self, rows: int) -> NDArray[Any]:
+        size = rows * self.array.row_bytes
+        data = self._stream.read(size)
+        if len(data) < size:
+            raise EOFError(f"array {self.array.name!r} ends before its {self.array.rows} rows do")
+        return np.frombuffer(data, self.array.dtype).reshape(rows, *self.array.shape[1:])
+
+    def _from_map(self, begin: int, end: int) -> NDArray[Any]:
+        """A copy; the file is mapped anew each time, so that the pages read before can go."""
+        mapped = np.memmap(self._mapped, self.array.dtype, "r", self._offset, self.array.shape, "F")
+        return np.array(mapped[begin:end])
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that a matrix is given in: long integers as they are, float32 for it and half floats, else float64."""
+    if dtype.kind in "iu" and dtype.itemsize == 8:
+        return dtype.newbyteorder("=")
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
+
+
+def _as_matrix(values: NDArray[Any]) -> pa.Array:
+    wide = np.ascontiguousarray(values, _wide(values.dtype))
+    return pa.FixedSizeListArray.from_arrays(pa.array(wide.reshape(-1)), values.shape[1])
+
+
+def _as_column(values: NDArray[Any]) -> pa.Array:
+    kind = values.dtype.kind
+    if kind == "f":
+        return pa.array(values.astype(_wide(values.dtype), copy=False))
+    if kind == "S":
+        return pa.array(np.char.decode(values, "utf-8").tolist(), pa.string())
+    if kind == "U":
+        return pa.array(values.tolist(), pa.string())
+    if kind == "M" and np.datetime_data(values.dtype) not in [(unit, 1) for unit in _UNITS]:
+        values = values.astype("M8[s]")
+    return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from protosieve.errors import InputError
-from protosieve.io._base import Source
+from protosieve.io._source import Source
 
 __all__ = ["check_schemas"]
 
@@ -31,7 +31,7 @@ def check_schemas(sources: Sequence[Source]) -> pa.Schema:
 
 
 def _check_names(file: str, schema: pa.Schema, first: str, names: list[str]) -> None:
-    remedy = "give files of the same columns, or mend the name"
+    remedy = "give files of the same columns, or correct the name"
     there, wanted = set(schema.names), set(names)
     missing = [name for name in names if name not in there]
     if missing:
@@ -42,7 +42,7 @@ def _check_names(file: str, schema: pa.Schema, first: str, names: list[str]) -> 
 
 
 def _joined(name: str, known: tuple[str, pa.Field], other: tuple[str, pa.Field]) -> tuple[str, pa.Field]:
-    """One column of two files, with the file that settled it."""
+    """One column of two files, with the file that decided its type."""
     first, then = _kind(known[1]), _kind(other[1])
     if then == "nulls":
         return known

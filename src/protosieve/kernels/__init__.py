@@ -13,7 +13,13 @@ from protosieve.kernels._multiscale import MultiScale
 from protosieve.kernels._products import Cosine, Linear, Polynomial
 from protosieve.kernels._stored import as_plain, from_plain
 
+# All kernels that have a name; the line by which `select`, the command line and result files know one.
+KERNELS: dict[str, type[Kernel]] = {
+    cls.__name__.lower(): cls for cls in (Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial)
+}
+
 __all__ = [
+    "KERNELS",
     "Cosine",
     "FunctionKernel",
     "Gaussian",

@@ -46,7 +46,7 @@ class Kernel(ABC):
     # Otherwise Gram matrices that float32 has made indefinite let weights run away, so selectors work in float64.
     nonnegative: ClassVar[bool] = False
 
-    # Whether several threads may compute blocks at once; of a user's own function nobody knows.
+    # Whether several threads may compute blocks at once; a user's own function may not allow it.
     in_threads: ClassVar[bool] = True
 
     def resolve(self, sample: Array, rng: np.random.Generator) -> "Kernel":
@@ -61,8 +61,8 @@ class Kernel(ABC):
     def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
         """The matrix ``k(a, b)``; O(len(A) len(B) d).
 
-        ``out`` is room for the result, which may be used: of its shape and dtype, C-contiguous. Who computes one block
-        after the other saves the time it takes to get memory. The result is what is returned, in ``out`` or not.
+        ``out`` is memory that may be used for the result, of its shape and dtype, C-contiguous: reusing it for block
+        after block saves allocations. Use the returned array, which is ``out`` or not.
         """
 
     @abstractmethod

@@ -13,7 +13,7 @@ __all__ = ["Gaussian"]
 @storable
 @dataclass(frozen=True)
 class Gaussian(RadialKernel):
-    """``k(x, y) = exp(-|x - y|^2 / (2 width^2))``: one width, for those who know it.
+    """``k(x, y) = exp(-|x - y|^2 / (2 width^2))``: one width, if you know which.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["RadialKernel"]
 
 # Entries gone through at once: with as much room for powers they stay in the processor's cache from one operation to
 # the next. Much shorter, and the calls themselves cost more than what they do.
-_STRIP = 32_768
+_STRIP = 131_072
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class _Split(Points):
     @cached_property
     def right(self) -> Array:
         turned = self.left.copy()
-        turned[:, [-2, -1]] = turned[:, [-1, -2]]
+        turned[:, -2], turned[:, -1] = self.left[:, -1], self.left[:, -2]
         return turned
 
 

@@ -8,27 +8,20 @@ import numpy as np
 
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels._base import Kernel
-from protosieve.kernels._gaussian import Gaussian
-from protosieve.kernels._laplacian import Laplacian
-from protosieve.kernels._multiscale import MultiScale
-from protosieve.kernels._products import Cosine, Linear, Polynomial
 
 __all__ = ["as_plain", "from_plain"]
-
-_KERNELS: dict[str, type[Kernel]] = {
-    cls.__name__: cls for cls in (Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial)
-}
 
 
 def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:
     """Name and parameters, as JSON can hold them; ``None`` for a user's own function, which it cannot.
 
+    >>> from protosieve.kernels import Polynomial
     >>> as_plain(Polynomial(degree=3))
     {'name': 'Polynomial', 'degree': 3, 'offset': 1.0, 'scale': None}
     """
-    if type(kernel) not in _KERNELS.values():
+    if type(kernel) not in _kernels().values():
         return None
-    fields = dataclasses.fields(kernel)  # type: ignore[arg-type]  # all of `_KERNELS` are dataclasses, their base is not
+    fields = dataclasses.fields(kernel)  # type: ignore[arg-type]  # all of these are dataclasses, their base is not
     values = {field.name: getattr(kernel, field.name) for field in fields}
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
     return {"name": type(kernel).__name__, **plain}
@@ -42,16 +35,23 @@ def from_plain(stored: object) -> Kernel | None:
     """
     if stored is None:
         return None
-    if not isinstance(stored, Mapping) or stored.get("name") not in list(_KERNELS):
-        raise InputError(f"a kernel must be one of {', '.join(_KERNELS)} with its parameters, got {stored!r:.80}")
+    known = _kernels()
+    if not isinstance(stored, Mapping) or stored.get("name") not in list(known):
+        raise InputError(f"a kernel must be one of {', '.join(known)} with its parameters, got {stored!r:.80}")
     given = {name: value for name, value in stored.items() if name != "name"}
     try:
         if given.get("shift") is not None:
             given["shift"] = np.array(given["shift"], np.float64)
             _check_shift(given["shift"])
-        return _KERNELS[stored["name"]](**given)
+        return known[stored["name"]](**given)
     except (ParameterError, TypeError, ValueError) as error:
         raise InputError(f"the {stored['name']} kernel cannot have these parameters: {error}") from error
+
+
+def _kernels() -> dict[str, type[Kernel]]:
+    from protosieve.kernels import KERNELS  # of which this module is a part
+
+    return {cls.__name__: cls for cls in KERNELS.values()}
 
 
 def _check_shift(shift: np.ndarray[Any, Any]) -> None:

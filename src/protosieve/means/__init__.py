@@ -1,21 +1,12 @@
 """The mean embedding of the target: what the prototypes are to match."""
 
 from protosieve.means._base import FOREVER, FixedMean, Mean, MeanState, Sampled, SettledMean
-from protosieve.means._calibrated import (
-    Calibrated,
-    CalibratedMean,
-    PointSums,
-    calibrated,
-    judging_for,
-    points_for,
-    points_of,
-    sample_for,
-    stage_of,
-    stage_size,
-)
+from protosieve.means._calibrated import Calibrated, PointSums, calibrated, points_of
+from protosieve.means._calibrated_mean import CalibratedMean
 from protosieve.means._exact import ExactMean
 from protosieve.means._reservoir import ReservoirMean
 from protosieve.means._sampling import Judge, SamplingError
+from protosieve.means._sizes import candidates_in, candidates_of, judging_for, points_for, sample_for
 
 __all__ = [
     "FOREVER",
@@ -32,10 +23,10 @@ __all__ = [
     "SamplingError",
     "SettledMean",
     "calibrated",
+    "candidates_in",
+    "candidates_of",
     "judging_for",
     "points_for",
     "points_of",
     "sample_for",
-    "stage_of",
-    "stage_size",
 ]

@@ -19,7 +19,7 @@ A fifth of the sample is held out: no point and no estimate is made of it, and w
 on the choice, so it can judge the result.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,59 +30,16 @@ from protosieve._threads import ahead_of
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import FixedMean, Mean, MeanState, Sampled, SettledMean
+from protosieve.means._base import FixedMean, Sampled, SettledMean
 from protosieve.means._points import enough_points
-from protosieve.means._reservoir import check_seed, check_size, rows_until_grown, sample_seed
+from protosieve.means._sizes import candidates_in, candidates_of, points_for
 from protosieve.means._span import Span
-from protosieve.sampling import SampledRows, UniformSample
+from protosieve.sampling import UniformSample
 
-__all__ = [
-    "Calibrated", "CalibratedMean", "CalibratedStream", "PointSums", "calibrated", "judging_for", "points_for",
-    "points_of", "sample_for", "stage_of", "stage_size",
-]  # fmt: skip
+__all__ = ["Calibrated", "PointSums", "at_and_sums", "calibrated", "points_of", "sums_over"]
 
-# How many points at most, rows of the sample that may be chosen, and of these rows by which candidates are judged: so
-# many for each prototype, between two bounds. (Measured: docs/means.md.)
-_POINTS = 4, 1024, 3072
-_EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
-_STAGE = 256, 8192, 32768
-_JUDGING = 40, 2048, 32768
-_NUMBERS = 2**25  # in a sample at most: some hundred megabytes
-_LEAST = 10  # rows of a sample: two are held out then
-_HELD_OUT = 4  # for so many rows that may be chosen one is held out
 _TILE = 512  # points at a time: with blocks of some 512 rows the similarities stay in the processor's cache
 _ROWS = 1024  # of a target at a time
-
-
-def _for(n_prototypes: int, rule: tuple[int, int, int]) -> int:
-    each, least, most = rule
-    return min(max(each * int(n_prototypes), least), most)
-
-
-def points_for(n_prototypes: int) -> int:
-    """How many points at most: the mean they express should be finer than what the prototypes leave of it.
-
-    P random rows leave about as much of the mean as P / 4 prototypes do; and a Cholesky factor of P columns must not
-    hold up a stream.
-    """
-    return _for(n_prototypes, _POINTS)
-
-
-def sample_for(n_prototypes: int, width: int) -> int:
-    """How many rows of so many columns: those that may be chosen, and those held out."""
-    stage = min(_for(n_prototypes, _STAGE), max(_STAGE[1] // 2, _NUMBERS // width))
-    return stage + stage // _HELD_OUT
-
-
-def stage_size(sample: int) -> int:
-    """How many rows of a sample of this size may be chosen."""
-    return sample - sample // (_HELD_OUT + 1)
-
-
-def stage_of(sample: UniformSample) -> SampledRows:
-    """The rows of a sample that may be chosen: all that came, or all that are not held out."""
-    sample = sample.settled()
-    return sample.held if sample.is_whole else sample.held.take(slice(stage_size(sample.size)))
 
 
 def at_and_sums(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tuple[Float64, Float64]:
@@ -98,15 +55,6 @@ def at_and_sums(kernel: Kernel, points: Points, weights: Float64, block: Points)
         mu += weights[tile].astype(dtype) @ K
         sums[tile] = K @ ones
     return mu, sums
-
-
-def _places(numbers: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each number stands among others, -1 where it does not. O((n + m) log n)."""
-    if not len(among):
-        return np.full(len(numbers), -1)
-    order = np.argsort(among)
-    at = order[np.minimum(np.searchsorted(among, numbers, sorter=order), len(among) - 1)]
-    return np.where(among[at] == numbers, at, -1)
 
 
 def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
@@ -162,7 +110,7 @@ class Calibrated(SettledMean):
         return self.population == len(self.sample)
 
     def seed(self, size: int) -> int | None:
-        return self.sample_seed if stage_size(size) == len(self.sample) or self.is_whole else None
+        return self.sample_seed if candidates_in(size) == len(self.sample) or self.is_whole else None
 
     @cached_property
     def span(self) -> Span:
@@ -265,259 +213,28 @@ class Calibrated(SettledMean):
         return float(self.full.weights @ self._at_own)
 
 
-@storable
-@dataclass
-class CalibratedStream(MeanState):
-    """A calibrated mean that follows the stream. Arrays are replaced, never written to: copies share them.
-
-    The points are a uniform sample of their own, taken anew each time the stream has doubled; about half of them stay,
-    and at the others the sums so far are those of the full estimate. (The first rows of the large sample would not do:
-    without them its early rows are fewer than its late ones.) What rows are judged by, the weights of the points, is
-    adopted each time the stream has grown by a tenth.
-    """
-
-    kernel: Kernel
-    sample: UniformSample
-    drawn: UniformSample  # the next points
-    points: Array
-    numbers: NDArray[np.int64]  # of the points in the stream
-    n_prototypes: int  # that are looked for, or 0 where the number of points is given
-    judging: int  # rows of the sample that candidates are judged by
-    sums: Float64  # of all rows seen, at the points
-    weights: Float64  # of the points: what rows are judged by
-    adopted: int = 0  # rows seen by then
-    renewed: int = 0  # rows seen when the points were chosen
-    _prepared: Points | None = field(default=None, init=False, repr=False, compare=False)
-    _span: Span | None = field(default=None, init=False, repr=False, compare=False)
-    _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
-
-    @classmethod
-    def begin(
-        cls, kernel: Kernel, size: int, n_points: int | None, n_prototypes: int, first: Array, seed: int
-    ) -> "CalibratedStream":
-        """The first rows serve as points until the first block has been observed; later on as many rows as it takes,
-        or ``n_points`` of them.
-        """
-        wanted = 0 if n_points is not None else n_prototypes
-        n_points = min(points_for(n_prototypes) if n_points is None else n_points, stage_size(size))
-        points = first[:n_points].copy()
-        span = Span(kernel, points)
-        weights = span.solve(sums_over(kernel, first, kernel.prepare(points)) / len(first))
-        none, numbers = np.zeros(len(points)), np.arange(len(points))
-        sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
-        return cls(kernel, sample, drawn, points, numbers, wanted, judging_for(n_prototypes), none, weights)
-
-    def __deepcopy__(self, memo: object) -> "CalibratedStream":
-        other = replace(self, sample=self.sample.__deepcopy__(memo), drawn=self.drawn.__deepcopy__(memo))
-        other._prepared, other._span, other._known = self._prepared, self._span, self._known
-        return other
-
-    def _check_form(self) -> None:
-        points, seen, width = (len(self.points),), self.sample.seen, self.sample.rows.shape[1]
-        require(are_rows(self.points, width) and are_finite(self.sample.rows), "the points of a mean")
-        require(self.points.dtype == self.sample.rows.dtype, "the points of a mean")
-        require(self.numbers.shape == self.sums.shape == self.weights.shape == points, "what is known of the points")
-        require(are_finite(self.sums, self.weights) and self.judging >= 1, "what is known of the points")
-        require(are_counts(self.n_prototypes), "the number of prototypes")
-        unique = len(np.unique(self.numbers)) == len(self.numbers)
-        require(
-            unique and (self.numbers >= 0).all() and (self.numbers < max(seen, points[0])).all(), "whose points are"
-        )
-        require(1 <= len(self.points) <= self.drawn.size and self.drawn.seen == seen, "the number of points")
-        require(are_rows(self.drawn.rows, width) and self.drawn.rows.dtype == self.points.dtype, "the next points")
-        require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
-
-    def stream_sample(self) -> UniformSample:
-        return self.sample
-
-    def seed(self, size: int) -> int | None:
-        return self.sample.seed if size == self.sample.size else None
-
-    def meet(self, points: Points) -> tuple[Float64, Float64]:
-        return at_and_sums(self.kernel, self._left(), self.weights, points)
-
-    def _left(self) -> Points:
-        if self._prepared is None:
-            self._prepared = self.kernel.prepare(self.points)
-        return self._prepared
-
-    def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
-        assert sums is not None
-        self.sample.observe(rows, numbers)
-        self.drawn.observe(rows, numbers)
-        self.sums = self.sums + sums
-        self._known = None
-
-    def rows_ahead(self) -> int:
-        return rows_until_grown(self.adopted, self.sample.seen)
-
-    def refresh(self) -> bool:
-        if self.adopted == self.sample.seen:
-            return False
-        if self.sample.seen >= 2 * self.renewed:
-            self._renew()
-        if self._span is None:
-            self._span = Span(self.kernel, self.points)
-        self.weights = self._span.solve(self.sums / self.sample.seen)
-        self.adopted = self.sample.seen
-        return True
-
-    def _renew(self) -> None:
-        """The points are those that were drawn by now. O(P (N d + P^2))."""
-        known = self._calibrated()
-        self.drawn.settle()
-        new = self.drawn.held.take(slice(max(self.sample.seen // _EARLY, _TILE)))
-        span = Span(self.kernel, new.rows)
-        if self.n_prototypes:
-            held_out = self.sample.rows[len(stage_of(self.sample)) :]
-            span = span.corner(enough_points(span, held_out, self.n_prototypes))
-            new = new.take(slice(len(span.rows)))
-        places = _places(new.numbers, self.numbers)
-        others = places < 0
-        sums = self.sums[places]
-        sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
-        self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
-        self._prepared, self._span, self._known = None, span, None
-
-    def _calibrated(self) -> Calibrated:
-        """What is known as of now."""
-        if self._known is None:
-            self.sample.settle()
-            stage = stage_of(self.sample)
-            held_out = self.sample.held.take(slice(len(stage), None))
-            is_point = np.isin(held_out.numbers, self.numbers)
-            self._known = Calibrated(
-                kernel=self.kernel,
-                points=self.points,
-                at_points=self.sums / self.sample.seen,
-                sample=stage.rows,
-                held_out=held_out.rows[~is_point],
-                places=_places(self.numbers, stage.numbers),
-                population=self.sample.seen,
-                sample_seed=self.sample.seed,
-                judging=self.judging,
-            )
-            if self._span is not None:
-                self._known.span = self._span
-        return self._known
-
-    def at(self, points: Points) -> Float64:
-        return self.meet(points)[0]
-
-    def exactly_at(self, points: Points) -> Float64:
-        return self._calibrated().exactly_at(points)
-
-    def at_candidates(self, rows: Array) -> Float64:
-        return self._calibrated().at_candidates(rows)
-
-    def sampled(self) -> Sampled | None:
-        return self._calibrated().sampled()
-
-    def judged_norm(self, step: int) -> float:
-        return float(self.sums @ self.weights) / max(self.sample.seen, 1)
-
-    def squared_norm(self, step: int) -> float:
-        return self._calibrated().squared_norm(step)
-
-
-@storable
-@dataclass(frozen=True)
-class CalibratedMean(Mean):
-    """The mean of every row, in memory that does not grow with them: sums at a few points, and a sample.
-
-    Each row of the target costs ``points`` kernel values, which are added up; so at the points the mean of *all* rows
-    is known. Rows of a stream are judged by the points alone; candidates and the prototypes that are chosen in the end
-    by the sample too, corrected so that it agrees with all rows at the points. The weights, the residual and the
-    certificate of a result are then those of all rows, with a small error bar, not those of a sample.
-
-    The default for streams, and for targets so large that `ExactMean` costs more. With a target the points are chosen
-    once. Without one they follow the stream and are chosen anew each time it has doubled.
-
-    Parameters
-    ----------
-    sample : int, optional
-        Rows of the sample; by default 320 for each prototype, at least 10,240 and at most 40,960, fewer where they have
-        more than 1,024 columns. A fifth of them is held out to judge results by.
-    points : int, optional
-        Random rows of the sample: exchanged ones express as much with half as many, and cost more than the other half.
-        By default as many as it takes, 128 to 3,072 and no more than four for each prototype or 1,024: until residuals
-        are in doubt by a few hundredths at most.
-    random_state : int, optional
-        Seed of the sample; by default it follows from the selector's ``random_state``.
-
-    Notes
-    -----
-    O(points d) per row of the target; O(points (sample d + points^2)) each time points are chosen; for the candidates
-    of a result O(sample^2 d / 2), once. Memory is the sample, O(points^2) and, for a result, the sample again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from protosieve import ProtoSwap
-    >>> from protosieve.means import CalibratedMean
-    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
-    >>> exact = ProtoSwap(20, random_state=0).fit(X).result_
-    >>> mean = CalibratedMean(sample=1000, points=100)
-    >>> quick = ProtoSwap(20, mean=mean, random_state=0).fit(X).result_
-    >>> 0.9 < quick.residual / exact.residual < 1.1
-    True
-    """
-
-    sample: int | None = None
-    points: int | None = None
-    random_state: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, least in (("sample", _LEAST), ("points", 1)):
-            if getattr(self, name) is not None:
-                check_size("CalibratedMean", name, getattr(self, name), least)
-        check_seed("CalibratedMean", self.random_state)
-
-    def check(self, target: Array | None) -> None:
-        pass
-
-    def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
-    ) -> MeanState:
-        seed = sample_seed(rng, self.random_state)
-        size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
-        if target is None:
-            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed)
-        sample = UniformSample.empty(size, target, seed)
-        sample.observe(target, np.arange(len(target)))
-        sample.settle()
-        points = points_of(kernel, sample, n_prototypes) if self.points is None else self.points
-        rows = stage_of(sample).rows[:points]
-        return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging_for(n_prototypes))
-
-
 def points_of(kernel: Kernel, sample: UniformSample, n_prototypes: int) -> int:
     """How many rows of a settled sample are points: as many as it takes by what the sample says of them."""
-    stage = stage_of(sample).rows
-    most = min(points_for(n_prototypes), stage_size(sample.size))
-    return enough_points(Span(kernel, stage[:most]), sample.rows[len(stage) :], n_prototypes)
+    candidates = candidates_of(sample).rows
+    most = min(points_for(n_prototypes), candidates_in(sample.size))
+    return len(enough_points(kernel, candidates[:most], sample.rows[len(candidates) :], n_prototypes).rows)
 
 
 def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: int) -> Calibrated:
     """The mean of all rows a sample was drawn from, by their ``sums`` at its first rows."""
     sample = sample.settled()
-    stage = stage_of(sample)
+    candidates = candidates_of(sample)
     return Calibrated(
         kernel=kernel,
-        points=stage.rows[: len(sums)],
+        points=candidates.rows[: len(sums)],
         at_points=sums / sample.seen,
-        sample=stage.rows,
-        held_out=sample.rows[len(stage) :],
+        sample=candidates.rows,
+        held_out=sample.rows[len(candidates) :],
         places=np.arange(len(sums)),
         population=sample.seen,
         sample_seed=sample.seed,
         judging=judging,
     )
-
-
-def judging_for(n_prototypes: int) -> int:
-    """How many rows of the sample candidates are judged by."""
-    return _for(n_prototypes, _JUDGING)
 
 
 @storable

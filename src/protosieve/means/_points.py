@@ -6,8 +6,8 @@ about ``|mu - q|^2`` is, in the part that more points mend, a sum over pairs of 
 (`_sampling.py`). It should be small against what m prototypes leave of the mean. The span of m random rows leaves more
 than they do, up to some ten times.
 
-With the Cholesky factor of all points at hand, that of the first P is its corner, and so are coordinates in their span:
-one factor tells of every P.
+Twice as many points are tried until these are enough. Each number has a Cholesky factor of its own: the corner of a
+larger one differs in the last bits, and a stream that was saved has to go on as if it had not been.
 """
 
 import math
@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel
 from protosieve.means._span import Span
 
 __all__ = ["enough_points"]
@@ -24,24 +25,28 @@ _LOOKED_AT = 512  # rows, by which pairs are judged
 _SHARE = 1e-3  # of what the span of m random rows leaves: a hundredth of a tenth
 
 
-def enough_points(span: Span, held_out: Array, n_prototypes: int) -> int:
-    """How many of the first points of a span do, 128 times a power of two, or all; ``held_out`` are other rows.
+def enough_points(kernel: Kernel, points: Array, held_out: Array, n_prototypes: int, before: int = 0) -> Span:
+    """The span of as many of the first points as do, 128 times a power of two, or of all; ``held_out`` are other rows.
 
-    O(P^2 (P + 512)) for all P points: less than the sums of a few thousand rows.
+    Half as many as did ``before`` are tried first. O(P^2 (P + 512)) for P points: less than the sums of a few thousand
+    rows.
     """
-    points, rows = span.rows, held_out[:_LOOKED_AT].astype(np.float64)
-    if len(rows) < _LOOKED_AT or len(points) <= _FEWEST:
-        return len(points)
-    coordinates, prepared = span.coordinates(rows), span.kernel.prepare(rows)
-    K = np.asarray(span.kernel.block(prepared, prepared))
-    left, doubt = _outside(K, coordinates[:n_prototypes])
+    rows = held_out[:_LOOKED_AT].astype(np.float64)
+    if len(rows) < _LOOKED_AT:
+        return Span(kernel, points)
+    prepared = kernel.prepare(rows)
+    K = np.asarray(kernel.block(prepared, prepared))
+    left, doubt = _outside(K, Span(kernel, points[:n_prototypes]).coordinates(rows))
     allowed = _SHARE * (left - 2 * doubt / len(rows))  # what is left is itself in doubt
-    found = _FEWEST
-    while found < len(points):
-        if _outside(K, coordinates[:found])[1] / len(held_out) <= allowed:
-            return found
-        found *= 2
-    return len(points)
+    wanted = _FEWEST
+    while wanted < min(before // 2, len(points)):
+        wanted *= 2
+    while wanted < len(points):
+        span = Span(kernel, points[:wanted])
+        if _outside(K, span.coordinates(rows))[1] / len(held_out) <= allowed:
+            return span
+        wanted *= 2
+    return Span(kernel, points)
 
 
 def _outside(K: Float64, coordinates: Float64) -> tuple[float, float]:

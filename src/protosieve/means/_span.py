@@ -44,13 +44,6 @@ class Span:
         root, failed = dpotrf(gram.T, lower=True)  # the transposed matrix, the same, is as LAPACK has it: one copy
         return self._bent(gram) if failed else np.asarray(root)
 
-    def corner(self, n: int) -> "Span":
-        """That of the first n points; where the factor is known, so is its corner."""
-        first = Span(self.kernel, self.rows[:n])
-        if "root" in vars(self):
-            vars(first)["root"] = self.root[:n, :n]
-        return first
-
     def _gram(self, points: Points) -> Float64:
         """The upper triangle, a strip at a time, in several threads."""
         gram = np.zeros((len(points), len(points)))

@@ -1,4 +1,4 @@
-"""What an objective is to the selectors: blocks of rows with their gradients, weights, and a bound."""
+"""The interface of objectives: blocks of rows with their gradients, weights, and an upper bound."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ __all__ = ["Block", "Need", "Objective", "Weighed", "same"]
 
 
 class Need(StrEnum):
-    """What a selector needs of an objective, and an objective may have."""
+    """What a selector may need from an objective."""
 
     VALUES = "values"
     GRADIENTS = "gradients"
@@ -26,7 +26,7 @@ class Need(StrEnum):
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive rows of the stream with what every selector asks of them first."""
+    """Consecutive rows of the stream with what every selector needs of them."""
 
     first: int  # row number, in the whole stream, of the first row
     rows: Array
@@ -43,7 +43,7 @@ class Block:
 
     @property
     def pull(self) -> Float64:
-        """How strongly each row asks for a weight: its gradient, of either sign where weights may have either."""
+        """How much each row would gain from a weight: its gradient, or its size where weights may be negative."""
         return np.abs(self.mu) if self.signed else self.mu
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Weighed:
-    """Rows with their best weights: what they are worth."""
+    """The weights of rows, and their value."""
 
     weights: Float64
     value: float
@@ -62,8 +62,8 @@ class Weighed:
 class Objective(ABC):
     """What a selection is worth: ``f(L)``, the largest ``l(w)`` with weights on rows of L alone; no rows are worth 0.
 
-    ``offers`` says what it can tell, and a selector that needs more says so before it starts: *values* of sets,
-    *gradients* of rows that are not in a set, *exchanges* of a member for a row, which a quadratic ``l`` can price.
+    ``offers`` lists what it can compute: *values* of sets, *gradients* of rows that are not in a set, *exchanges* of a
+    member for a row (where ``l`` is quadratic). A selector that needs more raises an error before it starts.
     """
 
     offers: ClassVar[tuple[Need, ...]]
@@ -91,10 +91,10 @@ class Objective(ABC):
 
     @abstractmethod
     def upper_bound(self, step: int) -> float:
-        """What no weights on any number of rows exceed, NaN where nobody knows; ``step`` rows at a time."""
+        """A value that no weights on any number of rows exceed, NaN if unknown; computed ``step`` rows at a time."""
 
     def values(self, rows: Array) -> Callable[[Sequence[int]], float]:
-        """``f`` on the sets of these rows, as a function of their numbers: what `protosieve.guarantees` asks for.
+        """``f`` as a function of row numbers, for sets of these rows: the input of `protosieve.guarantees`.
 
         Every set is solved once, by `weigh`, and remembered.
         """
@@ -130,25 +130,25 @@ class Objective(ABC):
 
     @property
     def in_threads(self) -> bool:
-        """Whether blocks may be asked for in other threads."""
+        """Whether other threads may compute blocks."""
         return False
 
     def rows_ahead(self) -> int:
-        """Rows of a stream that can be asked for before a `refresh` is due; at zero it is."""
+        """How many more rows of a stream can be computed before a `refresh` is due; at zero it is due now."""
         return FOREVER
 
     def check(self, rows: Array, name: str) -> None:  # noqa: B027  (most have nothing to check)
-        """Raise `InputError` where rows cannot be of this problem."""
+        """Raise `InputError` where rows do not fit this objective."""
 
     def begin(self) -> "Objective":
-        """Itself, at the beginning of a stream: what changes along the way is not the user's."""
+        """The objective for a new stream: a copy where it changes along the way, so that the user's stays as it is."""
         return self
 
     def observe(self, block: Block) -> None:  # noqa: B027  (most learn nothing from it)
-        """Take in a block of the stream, which has been asked for before."""
+        """Learn from a block of the stream that `block` has computed."""
 
     def refresh(self) -> bool:
-        """Adopt all that was observed; returns whether the members' gradients have changed."""
+        """Use everything observed so far; returns whether the members' gradients have changed."""
         return False
 
     def at_zero(self, rows: Array) -> Float64:
@@ -156,11 +156,11 @@ class Objective(ABC):
         return self.block(0, rows).mu
 
     def running_bound(self, step: int) -> float:
-        """The bound of what rows are judged by: `upper_bound`, or near to it and cheap to have."""
+        """The bound along the stream: `upper_bound`, or something close to it and cheap."""
         return self.upper_bound(step)
 
     def moving_bound(self, step: int) -> float | None:
-        """`running_bound` where rows of the stream move it; None where it is the same throughout."""
+        """`running_bound` where rows of the stream change it; None where it is constant."""
         return None
 
     def sampled(self) -> Sampled | None:
@@ -172,13 +172,13 @@ class Objective(ABC):
         return None
 
     def own(self) -> None:  # noqa: B027  (most have nothing to copy)
-        """Copy what is still the user's."""
+        """Copy arrays that still belong to the user."""
 
     def fixed_over(self, rows: Array) -> FixedMean | None:
-        """Its mean, where that is the mean of just these rows: the bound then comes for nothing."""
+        """Its mean, if that is the mean of exactly these rows: the bound then costs nothing extra."""
         return None
 
-    # equal where all fields are: a stream lives with the objective it began with, also when it comes from a file
+    # equal if all fields are: a stream keeps the objective it began with, also when it is read from a file
 
     def __eq__(self, other: object) -> bool:
         return same(self, other)

@@ -1,4 +1,4 @@
-"""Objectives whose weights are fitted anew when a set grows: all but the kernel mean."""
+"""Objectives whose weights are fitted again when a set grows: all but the kernel mean."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -49,8 +49,7 @@ class Fit:
         require(are_finite(self.weights, self.value, self.intercept, self.slope), "the weights of a fit")
 
     def _check(self) -> None:
-        assert np.isfinite(self.weights).all()
-        assert np.isfinite(self.value)
+        self._check_form()
 
 
 class FittedObjective(Objective):
@@ -72,10 +71,10 @@ class FittedObjective(Objective):
 
     @abstractmethod
     def may_gain(self, gradient: float | None, gain: float) -> bool:
-        """Whether a row with this pull, where there are gradients, may add so much: if not, it needs no fit."""
+        """Whether a row with this gradient, if there are gradients, may gain so much; if not, it needs no fit."""
 
     def quadratic(self) -> KernelMean:
-        """The same objective as ``w'mu - w'K w / 2``: for those that offer exchanges."""
+        """The same objective as ``w'mu - w'K w / 2``; required of objectives that offer exchanges."""
         raise NotImplementedError(f"{type(self).__name__} offers exchanges, so it has to have quadratic()")
 
     def weigh(self, rows: Array, start: Float64) -> Weighed:

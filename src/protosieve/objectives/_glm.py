@@ -62,7 +62,7 @@ class LeastSquares(SmoothObjective):
         return np.where(helps, block.pull / np.sqrt(2 * np.where(helps, k, 1.0)), 0.0)
 
     def quadratic(self) -> KernelMean:
-        """The same objective as ``w'mu - w'K w / 2``, for those who exchange members."""
+        """The same objective as ``w'mu - w'K w / 2``, for selectors that exchange members."""
         y = self.y - self.y.mean() if self.intercept else self.y
         return KernelMean(InnerProduct(float(self.ridge), self.intercept), Response(y), self.signed)
 

@@ -91,9 +91,9 @@ class KernelMean(Objective):
             )
         return Block(first, rows, points, mu, diagonal, self.signed, sums)
 
-    def weigh(self, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
-        """O(q^2 d + q size_of_mean d + q^3); ``mu`` where the means of the rows are known better."""
-        gram, mu = (self.gram(rows), mu) if mu is not None else self.exact(rows)
+    def weigh(self, rows: Array, start: Float64) -> Weighed:
+        """O(q^2 d + q size_of_mean d + q^3)."""
+        gram, mu = self.exact(rows)
         if self.signed:
             return Weighed(*free_weights(gram, mu))
         qp = NonNegativeQP.from_gram(gram, mu, start)
@@ -103,9 +103,9 @@ class KernelMean(Objective):
         """The root of ``mu^2 / (2 k_jj)``."""
         return np.asarray(np.maximum(block.mu, 0.0) / np.sqrt(2 * np.where(block.diagonal > 0, block.diagonal, np.inf)))
 
-    def weighed(self, rows: Array, weights: Float64, mu: Float64 | None = None) -> Weighed:
+    def weighed(self, rows: Array, weights: Float64) -> Weighed:
         """Rows at given weights."""
-        gram, mu = (self.gram(rows), mu) if mu is not None else self.exact(rows)
+        gram, mu = self.exact(rows)
         return Weighed(weights, float(weights @ mu - weights @ gram @ weights / 2))
 
     def exact(self, rows: Array) -> tuple[Float64, Float64]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
+from protosieve.errors import ProtosieveWarning
 from protosieve.io import BadRow, BadRows, Piece, Source
-from protosieve.passes._ahead import ahead
+from protosieve.passes._prefetch import prefetched
 from protosieve.preprocess import Layout
 
 __all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_as_they_come", "read_blocks", "rows_per_block"]
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
-_HEAVIEST = 1 << 25  # bytes of a block's tables
+_HEAVIEST = 1 << 23  # bytes of a block's tables
 _PATIENCE = 2.0
 _LATE = 1.0  # seconds rows of a pipe wait for a full block
 FEWEST, _MOST = 512, 16384  # rows; both multiples of the selectors' own blocks
@@ -61,6 +63,17 @@ class LeftOut:
         """Both."""
         return LeftOut(self.count + later.count, [*self.first, *later.first][:_SHOWN])
 
+    def warn(self, used: int) -> None:
+        """Say what share of all rows was skipped, beside those that were ``used``."""
+        if self.count:
+            share = f"{100 * self.count / (self.count + used):.2g} %"
+            warnings.warn(
+                f"{self.count:,} of {self.count + used:,} rows ({share}) cannot be used and are skipped; the first is "
+                f"{self.first[0]}",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
+
     def merge(self, later: "LeftOut") -> None:
         self.count += later.count
         self.first += later.first[: _SHOWN - len(self.first)]
@@ -70,7 +83,7 @@ class LeftOut:
 class Block:
     """Rows that can be used, as numbers, with all that is known of where they stood."""
 
-    rows: Array  # numbers as they were read, or rows as the encoding makes them
+    rows: Array  # numbers as they were read
     tables: list[pa.Table]  # the columns asked for, one table after the other: their types may differ
     numbers: NDArray[np.int64]  # in the whole input, where rows that were left out count too
     sources: NDArray[np.int64]  # the file of each row
@@ -101,15 +114,14 @@ def read_blocks(
     start: Position,
     skip: bool,
     grow: Callable[[], bool],
-    convert: Callable[[Array], Array],
 ) -> Generator[Block, None, None]:
-    """All rows from ``start`` on. ``grow`` says whether categories still may, ``convert`` what becomes of the numbers.
+    """All rows from ``start`` on, as numbers. ``grow`` says whether categories still may.
 
     With all ``columns`` rows may be heavy, and a block is cut short where they are; so it is where a pipe is slow, once
     categories grow no more. The last block has the rows that are left, perhaps none. Memory is that of a block and of a
     few pieces.
     """
-    with closing(read_as_they_come(sources, layout, columns, start, skip, grow, convert, grow)) as blocks:
+    with closing(read_as_they_come(sources, layout, columns, start, skip, grow, grow)) as blocks:
         yield from (block for block in blocks if block is not None)
 
 
@@ -120,13 +132,14 @@ def read_as_they_come(
     start: Position,
     skip: bool,
     grow: Callable[[], bool],
-    convert: Callable[[Array], Array],
     whole: Callable[[], bool],
 ) -> Generator[Block | None, None, None]:
     """The same, and ``None`` where a pipe has been quiet for a second; ``whole`` says whether blocks must be full."""
-    waiting, cut = _Waiting(start, convert), time.monotonic()
+    waiting, cut = _Waiting(start), time.monotonic()
     flows = any(source.size is None for source in sources)
-    with closing(ahead(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)) as parts:
+    with closing(
+        prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
+    ) as parts:
         for part in parts:
             if part is not None:
                 waiting.add(part, layout, skip, grow())
@@ -214,8 +227,7 @@ class _Rows:
 class _Waiting:
     """Rows on their way to a block."""
 
-    def __init__(self, start: Position, convert: Callable[[Array], Array]) -> None:
-        self._convert = convert
+    def __init__(self, start: Position) -> None:
         self._parts: list[_Rows] = []
         self._end = start
         self._bytes = 0
@@ -253,7 +265,7 @@ class _Waiting:
         self._settle(until)
         left_out, self._left_out = self._left_out, LeftOut()
         return Block(
-            rows=self._convert(_stacked([part.raw for part in taken])) if taken else np.zeros((0, 0)),
+            rows=_stacked([part.raw for part in taken]) if taken else np.zeros((0, 0)),
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),
             sources=_concatenated([np.full(len(part), part.source) for part in taken]),

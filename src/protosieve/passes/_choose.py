@@ -1,71 +1,49 @@
-"""The methods that judge rows one by one: all rows, one after the other, by a mean that is known or follows them."""
+"""The methods that judge rows one by one: they see all rows in turn, by a mean that is known or follows them."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from protosieve import _state
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.objectives import KernelMean
-from protosieve.passes._blocks import Block, Position
+from protosieve.passes._blocks import Block
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Partition
-from protosieve.passes._pass import Pass, check_count
-from protosieve.passes._row_sample import Records
-from protosieve.passes._tables import HeldRows, compact
+from protosieve.passes._pass import Pass, Value, check_count
+from protosieve.passes._tables import HeldRows, Records
 from protosieve.preprocess import Encoding, Layout
-from protosieve.selectors import Saved, StreamSelector, restored
+from protosieve.selectors import Standing, StreamSelector, restored
 
 __all__ = ["Choice", "ChoosePass"]
 
 
 @storable
 @dataclass
-class Choice:
+class Choice(Value):
     """A selector that has judged some rows, and the users' own columns of those it may still choose."""
 
-    saved: Saved | None = None  # the selector; brought up to date by `storable`
+    selector: Any  # a `StreamSelector`, stored as its `Saved`
     held: HeldRows = field(default_factory=HeldRows)
-    rows: int = 0
-    until: Position | None = None
-
-    def __post_init__(self) -> None:
-        self._selector = None if self.saved is None else restored(self.saved)
 
     def _check_form(self) -> None:
-        require(are_counts(self.rows), "how many rows were judged")
-        require(self._selector is None or self._selector.n_samples_seen_ == self.rows, "a selector of other rows")
-
-    @classmethod
-    def by(cls, selector: StreamSelector[Any, Any]) -> "Choice":
-        """Of no rows yet."""
-        made = cls()
-        made._selector = selector
-        return made
-
-    @property
-    def selector(self) -> StreamSelector[Any, Any]:
-        assert self._selector is not None
-        return self._selector
+        require(isinstance(self.selector, StreamSelector) and are_counts(self.rows), "a selector, and its rows")
+        require(self.selector.n_samples_seen_ == self.rows, "a selector of other rows")
 
     def take(self, block: Block, rows: Array) -> None:
         """The next rows, counted already, as they are encoded."""
         self.selector.partial_fit(rows)
-        held, first = self.selector.held_indices_, self.rows - len(block)
-        self.held.follow(held, first, block.numbers, block.sources, block.tables)
+        self.held.follow(self.selector.held_indices_, self.rows - len(block), block)
 
     def records(self) -> Records:
         """Of the prototypes, in their order."""
-        numbers, files, table = self.held.of(self.selector.result_.indices)
-        return Records(numbers, files, compact(table))
+        return self.held.of(self.selector.result_.indices)
 
-    def storable(self) -> "Choice":
-        twin = Choice(None, self.held.storable(), self.rows, self.until)
-        twin.saved = self.selector.saved()
-        return twin
-
-    def merge(self, later: "Choice") -> None:
-        raise NotImplementedError("rows are judged one after the other")
+    @property
+    def standing(self) -> Standing | None:
+        found: Standing | None = self.selector.standing_
+        return found
 
 
 @storable
@@ -85,23 +63,26 @@ class ChoosePass(Pass[Choice]):
     n_rows: int
     skip: bool
 
-    @property
-    def given(self) -> list[object]:
-        return [self]
-
     def begin(self, partition: Partition) -> Choice:
         made = METHODS[self.selector](self.n_prototypes, kernel=self.objective.kernel, random_state=self.seed)
         made.begin_by(self.objective, self.like)
-        return Choice.by(made)
+        return Choice(made)
 
     def layout(self, value: Choice) -> Layout:
         return self.encoding.layout
 
-    def convert(self, raw: Array) -> Array:
-        return self.encoding.transform(raw)
+    @property
+    def in_threads(self) -> bool:
+        return True
 
-    def take(self, value: Choice, block: Block, partition: Partition) -> None:
-        value.take(block, block.rows)
+    def look(self, block: Block, partition: Partition) -> Array:
+        return self.encoding.transform(block.rows)
+
+    def take(self, value: Choice, block: Block, seen: Array, partition: Partition) -> None:
+        value.take(block, seen)
 
     def end(self, value: Choice, partition: Partition) -> None:
         check_count(partition.names, value.rows, self.n_rows)
+
+
+_state.store_as(StreamSelector, StreamSelector.saved, restored)

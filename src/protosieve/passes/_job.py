@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from protosieve._arrow_types import is_number
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
+from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
 from protosieve.passes._survey import SurveyPass
-from protosieve.passes._unchanged import fingerprint
-from protosieve.preprocess import Layout, is_number
+from protosieve.preprocess import Layout
 from protosieve.sampling import EVERY
 
 __all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_seed", "sample_size", "seed_of"]
@@ -42,7 +43,7 @@ class Job:
 
     @property
     def skip(self) -> bool:
-        """Whether rows that cannot be used are left out."""
+        """Whether rows that cannot be used are skipped."""
         return self.options.bad_rows == "skip"
 
     @property
@@ -73,8 +74,8 @@ class Job:
 
 
 def sample_seed(seed: int, of_target: bool) -> int:
-    """Of the target's sample another than that of the inputs: they may share rows under the same numbers, and those
-    that judge must not be chosen for it.
+    """Target and inputs have different seeds: they may share rows with the same numbers, and a row that judges must not
+    be a candidate because it judges.
     """
     return seed + of_target
 
@@ -148,7 +149,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
 
 
 def _meet(layout: Layout, sources: Sequence[Source]) -> None:
-    """The length of lists is that of the first there is, as in one stream: others are rows that cannot be used."""
+    """The first list settles the length of lists, as in a stream; rows with others cannot be used."""
     for source in sources:
         for piece in (
             source.pieces(layout.unmet, 0, BadRows(skip=True)) if layout.unmet and not source.comes_once else ()
@@ -159,7 +160,7 @@ def _meet(layout: Layout, sources: Sequence[Source]) -> None:
 
 
 def _check_places(schema: pa.Schema, options: Options) -> None:
-    """A place on the map is two numbers: what is none is told before rows are read."""
+    """`ParameterError` if columns for the map hold no numbers, before rows are read."""
     for name in options.coordinates or []:
         field = schema.field(name) if name in schema.names else None
         if field is not None and not is_number(field.type):

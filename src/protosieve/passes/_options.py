@@ -6,17 +6,18 @@ import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from protosieve import _defaults as default
 from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
-from protosieve.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, MultiScale, Polynomial, as_kernel
+from protosieve.insight import image_shape_of
+from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.preprocess import SCALES
-from protosieve.report import image_shape_of
 from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, whole_number
 
-__all__ = ["KERNELS", "METHODS", "Options", "kernel_of", "names", "options_of", "several", "shape_text"]
+__all__ = ["METHODS", "Options", "kernel_of", "names", "options_of"]
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
     cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
@@ -24,16 +25,8 @@ METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
 _BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
 POLICIES = ("error", "skip")
 
-KERNELS: dict[str, Callable[..., Kernel]] = {
-    "cosine": Cosine,
-    "gaussian": Gaussian,
-    "laplacian": Laplacian,
-    "linear": Linear,
-    "multiscale": MultiScale,
-    "polynomial": Polynomial,
-}
-_WITH_WIDTH = ("gaussian", "laplacian", "multiscale")
 _FILES = ("inputs", "target")
+_LISTS = ("target", "features", "exclude", "id", "categorical", "coordinates")
 _IN_MEMORY = (
     "; select reads files: write the rows to a Parquet file and pass its path, or pass their numeric columns to "
     "ProtoSwap(n_prototypes).fit"
@@ -109,6 +102,7 @@ class Options:
     def call(self) -> str:
         """The call of `protosieve.select` that does the same.
 
+        >>> from protosieve.kernels import Gaussian
         >>> Options(["rows.csv"], "1%", kernel=Gaussian(2.0), id=["name"]).call()
         "protosieve.select(['rows.csv'], '1%', kernel=Gaussian(width=2.0), id=['name'])"
         """
@@ -155,15 +149,16 @@ class Options:
 
 
 def options_of(given: Mapping[str, Any]) -> Options:
-    """What the arguments of `protosieve.select`, under their names, ask for; others among them decide no result."""
-    own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel"}
-    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
-    plain = {name: given[name] for name in own.intersection(given).difference(lists)}
+    """The arguments of `protosieve.select`, by their names, as options; those that decide no result are left out."""
+    own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel", "image_shape", *_LISTS}
+    lists: dict[str, Any] = {name: names(given[name], name) for name in _LISTS if given.get(name) is not None}
+    shape = image_shape_of(given.get("image_shape"))
     return Options(
         inputs=names(given["inputs"], "inputs"),
         kernel=kernel_of(given.get("kernel", default.KERNEL), given.get("width")),
-        **several({name: given[name] for name in lists if name in given}),
-        **{**plain, "image_shape": shape_text(given.get("image_shape"))},
+        image_shape=None if shape is None else "x".join(map(str, shape)),
+        **lists,
+        **{name: given[name] for name in own.intersection(given)},
     )
 
 
@@ -176,16 +171,6 @@ def names(given: Any, name: str) -> list[str]:
         remedy = _IN_MEMORY if name in _FILES and not isinstance(given, numbers.Number) else ""
         raise ParameterError(f"{arg(name)} must be a name or a list of names, got {_shown(given)}{remedy}")
     return [os.fspath(one) for one in found]
-
-
-def shape_text(given: Any) -> str | None:
-    """The shape of an image as text.
-
-    >>> shape_text((32, 32, 3)), shape_text("28x28"), shape_text(None)
-    ('32x32x3', '28x28', None)
-    """
-    shape = image_shape_of(given)
-    return None if shape is None else "x".join(map(str, shape))
 
 
 def _shown(given: Any) -> str:
@@ -201,11 +186,12 @@ def kernel_of(kernel: Any, width: Any) -> Kernel:
         return as_kernel(kernel)
     if kernel not in KERNELS:
         raise ParameterError(f"{arg('kernel')} must be one of {', '.join(KERNELS)} or a kernel object, got {kernel!r}")
+    made: Callable[..., Kernel] = KERNELS[kernel]
     if width is None:
-        return KERNELS[kernel]()
-    if kernel not in _WITH_WIDTH:
+        return made()
+    if "width" not in signature(made).parameters:
         raise ParameterError(f"{arg('width', width)} was given, and the {kernel} kernel has no width; leave it out")
-    return KERNELS[kernel](width=width)
+    return made(width=width)
 
 
 def _share(m: object) -> float | None:
@@ -227,9 +213,3 @@ def _share(m: object) -> float | None:
 def _default(field: "dataclasses.Field[Any]") -> Any:
     made = field.default_factory
     return field.default if made is dataclasses.MISSING else made()
-
-
-def several(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments that may be one name or several, as lists; those that were not given are left out."""
-    lists = ("target", "features", "exclude", "id", "categorical", "coordinates")
-    return {name: names(v, name) if name in lists else v for name, v in given.items() if v is not None}

@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protosieve import _defaults as default
-from protosieve.io import Source, Stretch
+from protosieve.io import RowRange, Source
 from protosieve.passes._blocks import Position
 from protosieve.selectors import whole_number
 
@@ -35,23 +35,23 @@ class Partition:
 
     number: int
     first_file: int  # the place of its first file among all
-    stretches: list[Stretch]
+    row_ranges: list[RowRange]
     rows: int | None
     key: int  # what its first row is known by until all rows are counted
 
     @property
     def start(self) -> Position:
         """Where reading begins: in its first file, of which all others it reads from their beginning."""
-        first = self.stretches[0].first
+        first = self.row_ranges[0].first
         return Position(0, first, self.key - first)
 
     @property
     def names(self) -> list[str]:
-        return [stretch.name for stretch in self.stretches]
+        return [stretch.name for stretch in self.row_ranges]
 
-    def files(self) -> Iterator[tuple[int, Stretch]]:
+    def files(self) -> Iterator[tuple[int, RowRange]]:
         """Each stretch with the place of its file among all."""
-        return enumerate(self.stretches, self.first_file)
+        return enumerate(self.row_ranges, self.first_file)
 
 
 def partitions_of(sources: Sequence[Source], partition_rows: int = default.PARTITION_ROWS) -> list[Partition]:
@@ -84,7 +84,7 @@ def key_of(number: int, before: int | None) -> int:
 def joined_partition(partitions: Sequence[Partition]) -> Partition:
     """All rows of all partitions, as one."""
     files = {file: stretch.source for one in partitions for file, stretch in one.files()}
-    return Partition(0, 0, [Stretch(source) for source in files.values()], None, 0)
+    return Partition(0, 0, [RowRange(source) for source in files.values()], None, 0)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,11 @@ class Numbering:
 
     keys: list[int]  # of the first row of each partition
     ends: list[int]  # rows in each
+
+    @classmethod
+    def of(cls, partitions: Sequence[Partition], ends: Mapping[int, int]) -> "Numbering":
+        """By the rows of each partition, under its number."""
+        return cls([one.key for one in partitions], [ends.get(one.number, 0) for one in partitions])
 
     def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row numbers in the whole.
@@ -154,12 +159,12 @@ def _partition(number: int, sources: Sequence[Source], groups: list[_Group], key
     return Partition(
         number=number,
         first_file=groups[0].file,
-        stretches=[_stretch(sources[run[0].file], run) for run in files],
+        row_ranges=[_stretch(sources[run[0].file], run) for run in files],
         rows=None if None in rows else sum(count for count in rows if count is not None),
         key=key,
     )
 
 
-def _stretch(source: Source, run: list[_Group]) -> Stretch:
+def _stretch(source: Source, run: list[_Group]) -> RowRange:
     rows = run[-1].rows
-    return Stretch(source, run[0].first, None if rows is None else run[-1].first + rows)
+    return RowRange(source, run[0].first, None if rows is None else run[-1].first + rows)

@@ -1,7 +1,5 @@
-"""Between the passes: what the survey of all rows settles, and what rows are then judged by."""
+"""Between the passes: what the survey of all rows settles, and the mean that rows are then judged by."""
 
-import math
-import os
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,38 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import DataSample, Prototypes
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import ProtosieveWarning
 from protosieve.kernels import Kernel
-from protosieve.means import FixedMean, PointSums, calibrated, judging_for, points_of, stage_of
+from protosieve.means import Calibrated, FixedMean, PointSums, calibrated, candidates_of, judging_for, points_of
 from protosieve.objectives import KernelMean
 from protosieve.passes._blocks import LeftOut
+from protosieve.passes._checks import (
+    check_drawn,
+    check_image_shape,
+    check_sample,
+    check_some,
+    note_ids,
+    number_of_prototypes,
+)
 from protosieve.passes._choose import ChoosePass
 from protosieve.passes._fetch import FetchPass
-from protosieve.passes._finish import Found, finish, typed
 from protosieve.passes._job import Job, sample_size
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Numbering, Partition
-from protosieve.passes._row_sample import MOST, Records
+from protosieve.passes._result import Selected, result_of, typed
+from protosieve.passes._row_sample import MOST
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary
+from protosieve.passes._tables import Records
 from protosieve.preprocess import Encoding
+from protosieve.result import DataSample, Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors import Best, ProtoSwap, StreamSelector, nearest_for
 
-__all__ = ["Plan", "check_image_shape", "check_some", "number_of_prototypes", "settle"]
-
-_LEAST = 10  # rows of a sample, where it does not hold all: two of them are held out
-_MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
+__all__ = ["Plan", "settle"]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that the survey has told, and what follows from it. Nothing in it changes.
+    """What follows from the survey. Nothing in it changes.
 
-    ``candidates`` are the uniform sample of the inputs, encoded, under their numbers in the whole; ``target`` is that
-    of the target where it has files of its own.
+    ``candidates`` is the uniform sample of the inputs, encoded, by row numbers in the whole input; ``target`` that of
+    the target, if it has files of its own.
     """
 
     job: Job
@@ -61,7 +65,7 @@ class Plan:
 
     @property
     def target_sample(self) -> UniformSample:
-        """That of the rows which prototypes represent."""
+        """The sample of the rows that prototypes represent."""
         return self.candidates if self.target is None else self.target
 
     @property
@@ -74,16 +78,16 @@ class Plan:
         kernel = self.job.options.kernel if kernel is None else kernel
         return METHODS[self.job.options.method](self.n_prototypes, kernel=kernel, random_state=self.job.seed)
 
-    # -- all rows at hand
+    # -- if the sample holds all rows
 
     def fitted(self) -> StreamSelector[Any, Any]:
-        """The selector after all rows, in their order: what it is in memory."""
+        """The selector, fitted to all rows in their order, as it would be in memory."""
         rows = _in_order(self.candidates)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "n_prototypes=.* but X has", ProtosieveWarning)  # told by `settle`
             return self.selector().fit(rows, target=None if self.target is None else _in_order(self.target))
 
-    # -- more rows than are at hand
+    # -- if there are more rows
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -100,7 +104,7 @@ class Plan:
 
     @cached_property
     def _sample(self) -> UniformSample:
-        """That of the target, as it is worked on."""
+        """The sample of the target, in the dtype in which rows are compared."""
         return self.target_sample.mapped(self.working, lambda numbers: numbers)
 
     @cached_property
@@ -110,9 +114,9 @@ class Plan:
 
     @cached_property
     def estimate(self) -> KernelMean:
-        """What rows are judged by before all of the target is summed up."""
+        """What rows are judged by until all of the target is summed up."""
         with one_thread():
-            return KernelMean(self.kernel, PointSums.by(self.kernel, stage_of(self._sample).rows, self.n_points))
+            return KernelMean(self.kernel, PointSums.by(self.kernel, candidates_of(self._sample).rows, self.n_points))
 
     @property
     def _n_best(self) -> int:
@@ -124,7 +128,7 @@ class Plan:
         return SumsPass(
             stage=stage,
             encoding=self.encoding,
-            objective=objective,
+            objective=_for_rows(objective),
             most=self._n_best if of_input else 0,
             n_points=self.n_points if of_target else 0,
             dtype=self.dtype,
@@ -133,7 +137,7 @@ class Plan:
         )
 
     def mean(self, sums: Float64 | None) -> KernelMean:
-        """What results are judged by: the mean of all rows, by their sums; of the sample where rows came but once."""
+        """What results are judged by: the mean of all rows, by their sums; of the sample if rows came only once."""
         sample = self._sample
         with one_thread():
             if sample.is_whole:
@@ -157,8 +161,8 @@ class Plan:
         """ProtoSwap's choice."""
         selector = self.selector(self.kernel)
         assert isinstance(selector, ProtoSwap)
-        stage = stage_of(self.candidates)
-        drawn = replace(stage, rows=self.working(stage.rows))
+        drawn = candidates_of(self.candidates)
+        drawn = replace(drawn, rows=self.working(drawn.rows))
         if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
             drawn = SampledRows.joined([drawn, best.others(drawn)])
         return selector.choose_from(drawn, best, objective, self.n_rows)
@@ -179,8 +183,8 @@ class Plan:
 
     def result(self, chosen: Prototypes, numbers: NDArray[np.int64], records: Records, judge: KernelMean) -> Prototypes:
         """All about prototypes of these numbers and columns."""
-        return finish(
-            Found(
+        return result_of(
+            Selected(
                 job=self.job,
                 encoding=self.encoding,
                 n_prototypes=self.n_prototypes,
@@ -197,7 +201,7 @@ class Plan:
         )
 
     def data_sample(self) -> DataSample:
-        """Rows to look at beside prototypes."""
+        """Rows to show beside prototypes."""
         numbers, table = self.shown.numbers, typed(self.shown.table, self.encoding.layout)
         rows = self.target_sample.rows_of(numbers)
         return DataSample(numbers, rows, table, self.n_target, self.target is not None)
@@ -210,20 +214,28 @@ class Plan:
         return FetchPass("fetch", self.encoding, keys, self.job.skip), homes
 
 
+def _for_rows(objective: KernelMean) -> KernelMean:
+    """As much of it as judges the rows of a pass: a calibrated mean does so by its points, without the sample."""
+    if not isinstance(objective.mean, Calibrated):
+        return objective
+    with one_thread():
+        return replace(objective, mean=objective.mean.quick)
+
+
 def _in_order(sample: UniformSample) -> Array:
     """The rows of a sample in the order of their numbers."""
     return sample.rows[np.argsort(sample.numbers)]
 
 
 def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_prototypes: int | None = None) -> Plan:
-    """The plan that follows from all partitions, for as many prototypes as the options say of the inputs' rows, or so
-    many. The summaries are changed where there is a target.
+    """The plan that follows from all partitions, for ``n_prototypes`` or as many as the options ask for. If there is a
+    target, the summaries are changed.
     """
     for names, found in ((job.names, inputs), ([file["name"] for file in job.target_files], target)):
         if found is not None:
-            check_some(names, found)
-            _check_drawn(names, found)
-    numbering = Numbering([one.key for one in job.inputs], [inputs.ends.get(one.number, 0) for one in job.inputs])
+            check_some(names, found.rows, found.skipped)
+            check_drawn(names, found)
+    numbering = Numbering.of(job.inputs, inputs.ends)
     n_rows = inputs.rows
     if target is not None:
         inputs.learn(target, is_same=False)
@@ -232,11 +244,10 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
     m = number_of_prototypes(job, n_rows) if n_prototypes is None else n_prototypes
     size = min(sample_size(job.options, len(encoding.names), n_rows), inputs.sample.size)
     candidates = _encoded(inputs, size, encoding, numbering)
-    seen, shown = inputs, numbering
+    seen, numbers, sample = inputs, numbering, candidates
     if target is not None:
-        ends = [target.ends.get(one.number, 0) for one in job.targets]
-        seen, shown = target, Numbering([one.key for one in job.targets], ends)
-    sample = candidates if target is None else _encoded(target, size, encoding, shown)
+        seen, numbers = target, Numbering.of(job.targets, target.ends)
+        sample = _encoded(target, size, encoding, numbers)
     made = Plan(
         job=job,
         encoding=encoding,
@@ -250,9 +261,11 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
         records=inputs.sample.records().under(numbering.numbers),
         target=None if target is None else sample,
         target_counts={} if target is None else target.counts,
-        shown=seen.sample.light(min(MOST, len(sample.rows))).under(shown.numbers),
+        shown=seen.sample.light(min(MOST, len(sample.rows))).under(numbers.numbers),
     )
-    _check_sample(made, size)
+    check_sample(min(size, made.n_target), len(sample.rows))
+    assert inputs.sample.rows is not None
+    note_ids(job, inputs.survey.layout, inputs.sample.rows.settled().rows)
     return made
 
 
@@ -262,79 +275,3 @@ def _encoded(summary: Summary, size: int, encoding: Encoding, numbering: Numberi
     if not drawn.is_whole:
         size = min(size, len(drawn.rows))  # of the rows that were drawn some are held out, however few they are
     return drawn.first(size).mapped(encoding.transform, numbering.numbers)
-
-
-def check_some(files: list[str], found: Summary) -> None:
-    """`InputError` where no row could be used."""
-    if found.rows:
-        return
-    named = files[0] if len(files) == 1 else f"{len(files)} files"
-    if found.skipped.count:
-        raise InputError(f"{named}: no row can be used; the first problem is {found.skipped.first[0]}")
-    raise InputError(f"{named}: there are no rows; give files that have some")
-
-
-def _check_drawn(files: list[str], found: Summary) -> None:
-    """`InputError` where next to none of the usable rows are among those that were drawn: see `SurveyPass.limit`."""
-    assert found.sample.rows is not None
-    drawn = found.sample.rows.settled()
-    if drawn.is_whole or len(drawn.rows) >= _LEAST:
-        return
-    named = files[0] if len(files) == 1 else f"{len(files)} files"
-    raise InputError(
-        f"{named}: {found.rows:,} rows can be used and {found.skipped.count:,} cannot, so that the sample has "
-        f"{len(drawn.rows):,}; store the rows that can be used in a file of their own, or give a larger {arg('sample')}"
-    )
-
-
-def check_image_shape(job: Job, encoding: Encoding) -> None:
-    """What cannot be shown in the end is told before rows are chosen."""
-    shape = job.options.image_shape
-    if shape is None:
-        return
-    size = math.prod(int(side) for side in shape.split("x"))
-    widths = [column.width for column in encoding.layout.items]
-    if size not in (len(encoding.names), sum(widths), *widths):
-        raise ParameterError(
-            f"{arg('image_shape', shape)} has {size:,} pixels, and a row has "
-            f"{sum(widths):,} numbers; give the shape of the rows, or leave it out"
-        )
-
-
-def number_of_prototypes(job: Job, n_rows: int | None) -> int:
-    """No more than there are rows, where that is known, and than memory has room for."""
-    m = job.options.count(n_rows)
-    if n_rows is not None and m > n_rows:
-        warnings.warn(
-            f"{m:,} prototypes were asked for, and there are {n_rows:,} rows: at most these are kept",
-            ProtosieveWarning,
-            stacklevel=2,
-        )
-        m = n_rows
-    needed, free = _MATRICES * 8 * m**2 / 1e9, _free_memory() / 1e9
-    if needed > free:
-        raise ParameterError(
-            f"{arg('n_prototypes', m)} needs about {needed:,.0f} GB for the similarities between prototypes, "
-            f"and {free:,.0f} GB are free; ask for fewer"
-        )
-    return m
-
-
-def _free_memory() -> float:
-    """In bytes; more than there is where the system does not tell."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
-
-
-def _check_sample(plan: Plan, size: int) -> None:
-    """Of rows that are mostly unusable fewer may have been drawn than are wanted: see `SurveyPass.limit`."""
-    wanted, drawn = min(size, plan.n_target), len(plan.target_sample.rows)
-    if drawn < wanted:
-        warnings.warn(
-            f"so many rows were left out that the sample has {drawn:,} in place of {wanted:,}; the mean they stand for "
-            "is less sure. A larger sample makes up for it",
-            ProtosieveWarning,
-            stacklevel=2,
-        )

@@ -1,57 +1,23 @@
 """A uniform sample of rows by hash of the row number: as numbers, and as far as they are light with all columns."""
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.passes._blocks import Block
-from protosieve.passes._tables import compact, joined, packed, taken, unpacked
+from protosieve.passes._tables import Records, compact, taken
 from protosieve.sampling import EVERY, Bottom, UniformSample
 
-__all__ = ["MOST", "Records", "RowSample"]
+__all__ = ["MOST", "RowSample"]
 
 MOST, _FEWEST = 8192, 64  # rows to look at
 _PARTS = 64  # tables: late in a stream each has a row or two, and weighs far more than these
 _HELD, _SHOWN = 1 << 27, 1 << 25  # bytes of columns: that are kept, and that are shown
-
-
-class Records(NamedTuple):
-    """Some rows with the users' own columns."""
-
-    numbers: NDArray[np.int64]
-    files: NDArray[np.int64]
-    table: pa.Table
-
-    def taken(self, which: NDArray[np.int64]) -> "Records":
-        """Those at these positions, with no values of others: what is written follows from the rows alone."""
-        return Records(self.numbers[which], self.files[which], compact(self.table.take(pa.array(which))))
-
-    def of(self, numbers: NDArray[np.int64]) -> "Records":
-        """Those of these numbers, which are there, in their order."""
-        order = np.argsort(self.numbers)
-        found = order[np.searchsorted(self.numbers, numbers, sorter=order)]
-        assert np.array_equal(self.numbers[found], numbers), "a row's own columns were forgotten"
-        return self.taken(found)
-
-    def under(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Records":
-        """The same rows under other numbers."""
-        return self._replace(numbers=number(self.numbers))
-
-    @classmethod
-    def joined(cls, parts: Sequence["Records"]) -> "Records":
-        """By rising number."""
-        numbers, files = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        order = np.argsort(numbers)
-        table = joined([part.table for part in parts]).take(pa.array(order))
-        return cls(numbers[order], files[order], compact(table).combine_chunks())
 
 
 @storable
@@ -60,23 +26,18 @@ class RowSample:
     """The rows with the smallest hashes of their numbers, as numbers (``rows``) and with the users' own columns.
 
     Columns are kept of the first ``shown.most`` of them: half as many while those would weigh more than 128 MiB, by the
-    average of all rows so far, but never fewer than 64. Memory is at most about twice that, and the rows'. In a state
-    file the columns are an Arrow stream, kept as bytes.
+    average of all rows so far, but never fewer than 64. Memory is at most about twice that, and the rows'.
     """
 
     shown: Bottom
     rows: UniformSample | None = None  # None before the first row
     size: int = MOST  # of them
     weight: int = 0  # of all rows met, in bytes
-    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # of those that are packed
-    files: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    packed: NDArray[np.uint8] | None = None
+    parts: list[Records] = field(default_factory=list)  # the columns
 
-    def __post_init__(self) -> None:
-        self._parts: list[Records] = []
-        if self.packed is not None:
-            self._parts = [Records(self.numbers, self.files, unpacked(self.packed))]
-        self.numbers, self.files, self.packed = self.numbers[:0], self.files[:0], None
+    def __deepcopy__(self, memo: object) -> "RowSample":
+        shown, rows = copy.deepcopy(self.shown), copy.deepcopy(self.rows)
+        return replace(self, shown=shown, rows=rows, parts=list(self.parts))  # nothing changes the tables
 
     @classmethod
     def empty(cls, seed: int, size: int, limit: int = EVERY) -> "RowSample":
@@ -100,7 +61,7 @@ class RowSample:
         fresh = self.shown.offer(block.numbers)
         if len(fresh):
             table = compact(taken(block.tables, fresh)).combine_chunks()
-            self._parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
+            self.parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
             self._forget()
 
     def merge(self, later: "RowSample", recode: Callable[[Array], Array]) -> None:
@@ -110,19 +71,24 @@ class RowSample:
         if later.rows is not None:
             self.rows = self.rows or self._none(later.rows.rows)
             self.rows.merge(later.rows, recode)
-        if later._parts:
+        if later.parts:
             self._make_room(self.seen / max(self.weight, 1))
-            self._parts.append(later.records())
+            self.parts += later.parts
             self._forget()
 
     def _forget(self) -> None:
         """Now and then, the columns of rows that have given way."""
-        if len(self._parts) > _PARTS or sum(len(part.numbers) for part in self._parts) > 2 * self.shown.most:
-            self._parts = [self.records()]
+        if len(self.parts) > _PARTS or sum(map(len, self.parts)) > 2 * self.shown.most:
+            self.join()
+
+    def join(self) -> None:
+        """Keep the columns in one table, without those of rows that have given way."""
+        if self.parts:
+            self.parts = [self.records()]
 
     def records(self) -> Records:
         """Of the rows whose columns are kept, by rising number. O(rows in memory)."""
-        found = Records.joined(self._parts)
+        found = Records.joined(self.parts)
         return found.taken(np.flatnonzero(np.isin(found.numbers, self.shown.numbers)))
 
     def light(self, most: int = MOST) -> Records:
@@ -139,14 +105,6 @@ class RowSample:
     def _none(self, like: Array) -> UniformSample:
         return UniformSample.empty(self.size, like, self.shown.seed, self.shown.limit)
 
-    def storable(self) -> "RowSample":
-        """The same as a value that can be stored."""
-        twin = RowSample(copy.copy(self.shown), self.rows, self.size, self.weight)
-        if self._parts:
-            twin.numbers, twin.files, table = self.records()
-            twin.packed = packed(table)
-        return twin
-
     def _make_room(self, rows_per_byte: float) -> None:
         most = self.shown.most
         while most >= 2 * _FEWEST and most > _HELD * rows_per_byte:
@@ -156,10 +114,8 @@ class RowSample:
 
     def _check_form(self) -> None:
         require(are_counts(self.weight, self.size) and 1 <= self.shown.most <= self.size, "the size of a sample")
-        held = [np.zeros(0, np.int64), *(part.numbers for part in self._parts)]
+        held = [np.zeros(0, np.int64), *(part.numbers for part in self.parts)]
         require(np.isin(self.shown.numbers, np.concatenate(held)).all(), "columns of sampled rows are not there")
-        for numbers, files, table in self._parts:
-            require(numbers.shape == files.shape == (len(table),) and (files >= 0).all(), "columns of sampled rows")
         require((self.rows is None) == (self.seen == 0), "the rows of a sample")
         if self.rows is not None:
             require(self.rows.seen == self.seen and self.rows.size == self.size, "a sample of other rows")

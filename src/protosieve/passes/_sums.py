@@ -1,22 +1,19 @@
 """Pass B: every row counts, in the sums of the mean at its points, and as one of the best rows."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from protosieve._blas import one_thread
 from protosieve._state import storable
-from protosieve._threads import ahead_of
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.objectives import Block as Judged
 from protosieve.objectives import KernelMean
-from protosieve.passes._blocks import Block, Position
+from protosieve.passes._blocks import Block
 from protosieve.passes._partitions import Partition
-from protosieve.passes._pass import Pass, check_count
+from protosieve.passes._pass import Pass, Value, check_count
 from protosieve.preprocess import Encoding, Layout
 from protosieve.selectors import Best
 
@@ -27,27 +24,30 @@ _STRIP = 512  # rows at a time, whatever the blocks: the bits of sums follow it
 
 @storable
 @dataclass
-class Sums:
+class Sums(Value):
     """Of all rows so far: their sums at the points of the mean, and those with the largest mean."""
 
     sums: Float64  # none where they are not of the target
     best: Best
     most: int  # best rows that are wanted: none where these are of no input
-    rows: int = 0
-    until: Position | None = None
 
     def _check_form(self) -> None:
         require(self.sums.ndim == 1 and are_finite(self.sums) and are_counts(self.rows, self.most), "the sums of rows")
         require(len(self.best.indices) <= self.most, "the best rows")
-
-    def storable(self) -> "Sums":
-        return self
 
     def merge(self, later: "Sums") -> None:
         self.sums = self.sums + later.sums
         if self.most:
             self.best.take(later.best.pull, later.best.indices, later.best.rows, self.most)
         self.rows += later.rows
+
+
+class _Seen(NamedTuple):
+    """Rows of a block as they are encoded, the sums of each strip of them, and what each is to the mean."""
+
+    rows: Array
+    sums: list[Float64]
+    pull: Float64
 
 
 @storable
@@ -67,10 +67,6 @@ class SumsPass(Pass[Sums]):
     skip: bool
 
     @property
-    def given(self) -> list[object]:
-        return [self]
-
-    @property
     def columns(self) -> list[str]:
         return self.encoding.layout.columns
 
@@ -81,32 +77,33 @@ class SumsPass(Pass[Sums]):
     def layout(self, value: Sums) -> Layout:
         return self.encoding.layout
 
-    def convert(self, raw: Array) -> Array:
-        return self.encoding.transform(raw).astype(self.dtype, copy=False)
+    @property
+    def in_threads(self) -> bool:
+        return self.objective.in_threads
 
-    def take(self, value: Sums, block: Block, partition: Partition) -> None:
-        judge = partial(self._judged, block, partition)
-        starts = range(0, len(block), _STRIP)
-        with one_thread():
-            for start, found in zip(starts, ahead_of(judge, starts, in_threads=self.objective.in_threads), strict=True):
-                if self.n_points:
-                    assert found.sums is not None
-                    value.sums = value.sums + found.sums
-                if self.most:
-                    numbers = block.numbers[start : start + _STRIP]
-                    value.best.take(found.pull, numbers, found.rows, self.most)
-
-    def _judged(self, block: Block, partition: Partition, start: int) -> Judged:
+    def look(self, block: Block, partition: Partition) -> _Seen:
+        """O(rows points d)."""
+        rows = self.encoding.transform(block.rows).astype(self.dtype, copy=False)
+        strips = [rows[start : start + _STRIP] for start in range(0, len(rows), _STRIP)]
         try:
-            return self.objective.block(0, block.rows[start : start + _STRIP])
+            with one_thread():
+                found = [self.objective.block(0, strip) for strip in strips]
         except InputError as error:
-            raise self._first_error(block, partition, start) or error from error
+            raise self._first_error(block, rows, partition) or error from error
+        sums = [one.sums for one in found if one.sums is not None]
+        return _Seen(rows, sums, np.concatenate([one.pull for one in found]))
 
-    def _first_error(self, block: Block, partition: Partition, start: int) -> InputError | None:
-        """Of the first row of a strip that cannot be judged: which it is."""
-        for i in range(start, min(start + _STRIP, len(block))):
+    def take(self, value: Sums, block: Block, seen: _Seen, partition: Partition) -> None:
+        for sums in seen.sums if self.n_points else ():
+            value.sums = value.sums + sums
+        if self.most:
+            value.best.take(seen.pull, block.numbers, seen.rows, self.most)
+
+    def _first_error(self, block: Block, rows: Array, partition: Partition) -> InputError | None:
+        """Of the first row that cannot be judged: which it is."""
+        for i in range(len(rows)):
             try:
-                self.objective.block(int(block.in_file[i]), block.rows[i : i + 1])
+                self.objective.block(int(block.in_file[i]), rows[i : i + 1])
             except InputError as error:
                 return InputError(f"{partition.names[block.sources[i]]}, {error}")
         return None

@@ -1,19 +1,18 @@
 """Pass A: what rows are like, how many there are, and a uniform sample of them with their columns."""
 
 import copy
-import dataclasses
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from protosieve._blas import one_thread
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
-from protosieve._typing import Array
 from protosieve.errors import InputError
-from protosieve.passes._blocks import FEWEST, Block, LeftOut, Position
+from protosieve.passes._blocks import FEWEST, Block, LeftOut
 from protosieve.passes._partitions import Partition
-from protosieve.passes._pass import Pass
+from protosieve.passes._pass import Pass, Value
 from protosieve.passes._row_sample import RowSample
-from protosieve.preprocess import Layout, Survey
+from protosieve.preprocess import Layout, Moments, Survey
 from protosieve.sampling import EVERY
 
 __all__ = ["Summary", "SurveyPass"]
@@ -21,7 +20,7 @@ __all__ = ["Summary", "SurveyPass"]
 
 @storable
 @dataclass
-class Summary:
+class Summary(Value):
     """What is known of one or more partitions after a first look.
 
     Memory is that of the sample and of the vocabularies, however many rows and partitions it stands for.
@@ -33,8 +32,6 @@ class Summary:
     ends: dict[int, int] = field(default_factory=dict)  # of each partition, its rows, unusable ones among them
     counts: dict[int, int] = field(default_factory=dict)  # and its usable ones
     skipped: LeftOut = field(default_factory=LeftOut)
-    rows: int = 0
-    until: Position | None = None
 
     def _check_form(self) -> None:
         held = self.sample.rows
@@ -42,9 +39,6 @@ class Summary:
         counts = [*self.ends, *self.ends.values(), *self.counts, *self.counts.values(), self.rows]
         require(are_counts(*counts), "the counts of a partition")
         require(self.sample.seen == self.survey.rows == self.rows, "a sample of other rows")
-
-    def storable(self) -> "Summary":
-        return dataclasses.replace(self, sample=self.sample.storable())
 
     def merge(self, later: "Summary") -> None:
         """O(sample log sample + categories)."""
@@ -75,7 +69,6 @@ class SurveyPass(Pass[Summary]):
     """
 
     label: ClassVar[str] = "survey"
-    grows: ClassVar[bool] = True
 
     stage: str
     seed: int
@@ -85,8 +78,8 @@ class SurveyPass(Pass[Summary]):
     limit: int = EVERY
 
     @property
-    def given(self) -> list[object]:
-        return [self]
+    def grows(self) -> bool:
+        return True
 
     def begin(self, partition: Partition) -> Summary:
         layout = copy.deepcopy(self.start)  # it grows, and other threads may have the same
@@ -95,19 +88,24 @@ class SurveyPass(Pass[Summary]):
     def layout(self, value: Summary) -> Layout:
         return value.survey.layout
 
-    def convert(self, raw: Array) -> Array:
-        return raw
+    @property
+    def in_threads(self) -> bool:
+        return True
 
-    def take(self, value: Summary, block: Block, partition: Partition) -> None:
-        # blocks are cut short where rows are heavy or late, and the bits of a survey follow its blocks
-        for start in range(0, len(block), FEWEST):
-            value.survey.update(block.rows[start : start + FEWEST])
+    def look(self, block: Block, partition: Partition) -> list[Moments]:
+        # blocks are cut short where rows are heavy or late, and the bits of a survey follow its strips
+        with one_thread():
+            return Moments.of_strips(block.rows, FEWEST)
+
+    def take(self, value: Summary, block: Block, seen: list[Moments], partition: Partition) -> None:
+        value.survey.update(block.rows, seen)
         value.sample.take(block, partition.first_file)
 
     def left_out(self, value: Summary, block: Block) -> None:
         value.skipped.merge(block.left_out)
 
     def end(self, value: Summary, partition: Partition) -> None:
+        value.sample.join()
         last = partition.start if value.until is None else value.until
         value.ends[partition.number] = last.before + last.row - partition.key
         value.counts[partition.number] = value.rows

@@ -2,24 +2,29 @@
 
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve import _state
 from protosieve._state import storable
 from protosieve._typed import require
+from protosieve.passes._blocks import Block
 
-__all__ = ["HeldRows", "compact", "joined", "packed", "taken", "unpacked"]
+__all__ = ["HeldRows", "Records", "compact", "joined", "packed", "taken", "unpacked"]
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
     """One after the other; where the types of a column differ, wide enough for both, if need be text."""
     if len(tables) == 1:
         return tables[0]
+    schema = tables[0].schema
+    if all(table.schema.equals(schema) for table in tables) and not any(map(pa.types.is_dictionary, schema.types)):
+        return pa.concat_tables(tables)
     names = tables[0].column_names
     columns = [_joined([table.column(name) for table in tables]) for name in names]
     return pa.table(columns, names=names)
@@ -77,66 +82,91 @@ def _parsed(parts: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
 
 
 def _cell(value: Any) -> str | None:
+    """Text as it is, else JSON: whole numbers alike, whether they were joined to fractions before or not."""
+    value = int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
     return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Some rows with the users' own columns."""
+
+    numbers: NDArray[np.int64]
+    files: NDArray[np.int64]
+    table: pa.Table
+
+    def _check_form(self) -> None:
+        lengths = {self.numbers.shape, self.files.shape, (len(self.table),)}
+        require(len(lengths) == 1 and (self.numbers >= 0).all() and (self.files >= 0).all(), "the columns of rows")
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def taken(self, which: NDArray[np.int64]) -> "Records":
+        """Those at these positions, with no values of others: what is written follows from the rows alone."""
+        return Records(self.numbers[which], self.files[which], compact(self.table.take(pa.array(which))))
+
+    def where(self, mask: NDArray[np.bool_]) -> "Records":
+        """Those that a mask marks."""
+        return Records(self.numbers[mask], self.files[mask], self.table.filter(pa.array(mask)))
+
+    def of(self, numbers: NDArray[np.int64]) -> "Records":
+        """Those of these numbers, which are there, in their order."""
+        order = np.argsort(self.numbers)
+        found = order[np.searchsorted(self.numbers, numbers, sorter=order)]
+        assert np.array_equal(self.numbers[found], numbers), "a row's own columns were forgotten"
+        return self.taken(found)
+
+    def under(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Records":
+        """The same rows under other numbers."""
+        return replace(self, numbers=number(self.numbers))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Records"]) -> "Records":
+        """By rising number."""
+        numbers, files = (np.concatenate([getattr(part, name) for part in parts]) for name in ("numbers", "files"))
+        order = np.argsort(numbers)
+        table = joined([part.table for part in parts]).take(pa.array(order))
+        return cls(numbers[order], files[order], compact(table).combine_chunks())
 
 
 @storable
 @dataclass
 class HeldRows:
-    """The users' own columns of some rows, by row number in the stream of usable rows, rising.
+    """The rows a selector holds, with the users' own columns.
 
-    ``places`` has a line for each: that number, the row's number in the whole input, and its file's. In a state file
-    the columns are an Arrow stream, kept as bytes.
+    ``places`` are their numbers in the stream of usable rows, rising; ``records`` has a row for each.
     """
 
-    packed: NDArray[np.uint8] | None = None
-    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), np.int64))
-
-    def __post_init__(self) -> None:
-        self._table: pa.Table | None = None if self.packed is None else unpacked(self.packed)
-        self.packed = None
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    records: Records | None = None  # None before the first row
 
     def _check_form(self) -> None:
-        length = 0 if self._table is None else len(self._table)
-        require(self.places.shape == (length, 3) and (self.places >= 0).all(), "the places of rows")
-        require((np.diff(self.places[:, 0]) > 0).all(), "the numbers of rows do not rise")
+        require(self.places.shape == (0 if self.records is None else len(self.records),), "the places of rows")
+        require((self.places >= 0).all() and (np.diff(self.places) > 0).all(), "the numbers of rows do not rise")
 
-    def follow(
-        self,
-        held: NDArray[np.int64],
-        first: int,
-        numbers: NDArray[np.int64],
-        sources: NDArray[np.int64],
-        tables: Sequence[pa.Table],
-    ) -> None:
-        """Of all rows the ``held`` ones are needed; some may be in this block, whose first row is number ``first``."""
-        own = held[(held >= first) & (held < first + len(numbers))] - first
-        self.update(held, np.column_stack([own + first, numbers[own], sources[own]]), taken(tables, own))
+    def follow(self, held: NDArray[np.int64], first: int, block: Block) -> None:
+        """Of all rows the ``held`` ones are needed; some may be in this block, which begins at place ``first``."""
+        own = held[(held >= first) & (held < first + len(block))] - first
+        self.update(held, own + first, Records(block.numbers[own], block.sources[own], taken(block.tables, own)))
 
-    def update(self, held: NDArray[np.int64], places: NDArray[np.int64], table: pa.Table) -> None:
+    def update(self, held: NDArray[np.int64], places: NDArray[np.int64], records: Records) -> None:
         """Of all rows the ``held`` ones are still needed; some are new, here are their places and columns."""
-        if self._table is None:
-            self._table, self.places = table.combine_chunks(), places
+        if self.records is None:
+            self.places, self.records = places, Records.joined([records])
             return
-        keep, fresh = np.isin(self.places[:, 0], held), ~np.isin(places[:, 0], self.places[:, 0])
-        if fresh.any() or not keep.all():
-            both = np.concatenate([self.places[keep], places[fresh]])
-            order = np.argsort(both[:, 0])  # a review brings rows from before those that are held
-            table = joined([self._table.filter(pa.array(keep)), table.filter(pa.array(fresh))])
-            self._table, self.places = table.take(pa.array(order)).combine_chunks(), both[order]
+        keep, fresh = np.isin(self.places, held), ~np.isin(places, self.places)
+        if fresh.any() or not keep.all():  # numbers rise as places do; a review brings rows from before those held
+            self.places = np.sort(np.concatenate([self.places[keep], places[fresh]]))
+            self.records = Records.joined([self.records.where(keep), records.where(fresh)])
 
-    def of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Table]:
-        """Of rows, in the order asked for: numbers in the whole input, files, columns."""
-        assert self._table is not None
-        found = np.searchsorted(self.places[:, 0], indices)
-        assert (self.places[found, 0] == indices).all(), "a prototype's own columns were forgotten"
-        return self.places[found, 1], self.places[found, 2], self._table.take(pa.array(found))
-
-    def storable(self) -> "HeldRows":
-        """The same as a value that can be stored."""
-        twin = HeldRows(places=self.places)
-        twin.packed = None if self._table is None else packed(self._table)
-        return twin
+    def of(self, places: NDArray[np.int64]) -> Records:
+        """Those at these places, which are held, in this order."""
+        assert self.records is not None
+        found = np.searchsorted(self.places, places)
+        assert (self.places[found] == places).all(), "a prototype's own columns were forgotten"
+        return self.records.taken(found)
 
 
 def packed(table: pa.Table) -> NDArray[np.uint8]:
@@ -148,7 +178,7 @@ def packed(table: pa.Table) -> NDArray[np.uint8]:
 
 
 def unpacked(data: NDArray[np.uint8]) -> pa.Table:
-    """The table of such bytes; anything else is an error, for they may come from a file that somebody has forged."""
+    """The table of such bytes; anything else is an error: they may come from a forged file."""
     require(data.ndim == 1, "a table is a line of bytes")
     stream = pa.py_buffer(data.tobytes())
     for message in pa.ipc.MessageReader.open_stream(stream):
@@ -185,3 +215,6 @@ def _field(data: bytes, table: int, number: int) -> int | None:
 
 def _followed(data: bytes, place: int) -> int:
     return place + int.from_bytes(data[place : place + 4], "little")
+
+
+_state.store_as(pa.Table, packed, unpacked)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from protosieve._words import one_line
-from protosieve.errors import ParameterError, arg
+from protosieve._formatting import one_line
+from protosieve.selectors import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,22 +20,21 @@ _AS_IT_IS = {"parse_math": False, "usetex": False}  # a column called $x_{ is no
 
 def axes_for(ax: "Axes | None", height: float = 4.0) -> "Axes":
     """The axes given, else those of a new figure, as ``pyplot.subplots`` would make it."""
-    return _subplots(1, 1, 6.4, height)[0] if ax is None else ax
+    return _subplots(1, 1, 6.4, height).item() if ax is None else ax
 
 
-def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> "list[Axes]":
+def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> NDArray[np.object_]:
     """The first of the axes given, one for each thing to draw, the others switched off; else those of a new figure."""
-    if isinstance(columns, bool) or not isinstance(columns, int | np.integer) or columns < 1:
-        raise ParameterError(f"{arg('columns')} must be a whole number of 1 or more, got {columns!r}")
+    whole_number(1).check("result.plot", "columns", columns)
     columns = min(int(columns), max(count, 1))
     lines = -(-max(count, 1) // columns)
-    room = list(np.ravel(axes)) if axes is not None else _subplots(lines, columns, columns * size[0], lines * size[1])
+    room = np.ravel(axes) if axes is not None else _subplots(lines, columns, columns * size[0], lines * size[1])
     for ax in room[count:]:
         ax.set_axis_off()
     return room[:count]
 
 
-def _subplots(lines: int, columns: int, width: float, height: float) -> "list[Axes]":
+def _subplots(lines: int, columns: int, width: float, height: float) -> NDArray[np.object_]:
     try:
         from matplotlib import pyplot
     except ModuleNotFoundError as error:
@@ -42,7 +42,7 @@ def _subplots(lines: int, columns: int, width: float, height: float) -> "list[Ax
             "result.plot draws with matplotlib, which is not installed: pip install 'protosieve[plot]'"
         ) from error
     figure = pyplot.figure(figsize=(width, height), layout="constrained")
-    return list(np.ravel(figure.subplots(lines, columns, squeeze=False)))
+    return np.ravel(figure.subplots(lines, columns, squeeze=False))
 
 
 def write(setter: Callable[..., Any], *where_and_text: Any, **style: Any) -> Any:

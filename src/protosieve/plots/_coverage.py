@@ -1,62 +1,61 @@
 """Labels and features: the data against the weighted prototypes."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from protosieve._formatting import cut
+from protosieve.insight import CategoryMatch, Labels, NumberMatch, ValueShares, as_date
 from protosieve.plots._canvas import legend, named_ticks, per_cent, write
 from protosieve.plots._colours import DATA, PROTOTYPES
-from protosieve.report import as_date, cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["draw_feature", "draw_labels"]
 
-_NAMES = ("data", "prototypes, by weight")
+_HALF = 0.19  # of a bar's height
 
 
-def draw_labels(labels: Mapping[str, Any], ax: "Axes") -> None:
-    """A report's ``coverage.labels``: two bars for each label, and how many prototypes have it."""
-    values = labels["values"]
-    ours = _pairs(ax, values, "weight", height=0.38)
-    for place, value, bar in zip(range(len(values)), values, ours, strict=True):
-        ax.text(bar.get_width(), place + 0.2, f"  {value['count']:,}", va="center", fontsize="small")
-    more = f", without {labels['more']:,} rarer ones" if labels["more"] else ""
-    write(ax.set_ylabel, f"{cut(labels['name'], 40)}{more}")
+def draw_labels(labels: Labels, ax: "Axes") -> "Axes":
+    """Two bars for each label, and how many prototypes have it."""
+    handles = _pairs(ax, labels.values)
+    for place, label in enumerate(labels.values):
+        ax.text(label.prototypes, place + _HALF, f"  {label.count:,}", va="center", fontsize="small")
+    legend(ax, handles, ["data", "prototypes, by weight"][-len(handles) :], loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    more = f", without {labels.more:,} rarer ones" if labels.more else ""
+    write(ax.set_ylabel, f"{cut(labels.name, 40)}{more}")
     ax.set_xlabel("share")
     ax.margins(x=0.08)
     ax.set_title("Labels, with the number of prototypes")
+    return ax
 
 
-def draw_feature(item: Mapping[str, Any], ax: "Axes") -> None:
-    """One of a report's ``coverage.features``: quantiles of a number or a date, shares of a category's values."""
-    if item["kind"] == "category":
-        _pairs(ax, item["values"], "prototypes", height=0.38)
-        ax.get_legend().remove()  # type: ignore[union-attr]  # `_pairs` made one
+def draw_feature(match: NumberMatch | CategoryMatch, ax: "Axes") -> None:
+    """Quantiles of a number or a date, shares of a category's values."""
+    if isinstance(match, CategoryMatch):
+        _pairs(ax, match.values)
     else:
-        _quantiles(ax, item["data"], 1, DATA)
-        _quantiles(ax, item["prototypes"], 0, PROTOTYPES)
+        _quantiles(ax, match.data, 1, DATA)
+        _quantiles(ax, match.prototypes, 0, PROTOTYPES)
         ax.set_yticks([1, 0], labels=["data", "prototypes"])
         ax.set_ylim(-0.6, 1.6)
         ax.locator_params(axis="x", nbins=4)
-        if "shown" in item:
+        if match.shown is not None:
             ax.xaxis.set_major_formatter(lambda second, _: as_date(second)[:10])
-    write(ax.set_title, f"{cut(item['name'], 30)}\ndiffer by {100 * item['distance']:.2g} %", fontsize="medium")
+    write(ax.set_title, f"{cut(match.name, 30)}\ndiffer by {100 * match.distance:.2g} %", fontsize="medium")
 
 
-def _pairs(ax: "Axes", values: list[Mapping[str, Any]], ours: str, height: float) -> Any:
-    places = np.arange(len(values))
-    theirs = [value["data"] for value in values]
-    bars = ax.barh(places + height / 2, [value[ours] for value in values], height, color=PROTOTYPES)
-    handles = [bars]
-    if all(share is not None for share in theirs):
-        handles = [ax.barh(places - height / 2, theirs, height, color=DATA), bars]
-    named_ticks(ax.set_yticks, list(places), [cut(value["value"], 30) for value in values])
+def _pairs(ax: "Axes", values: Sequence[ValueShares]) -> list[Any]:
+    """Bars of shares side by side; those of the data only where they are known."""
+    places, data = np.arange(len(values)), [value.data for value in values if value.data is not None]
+    bars = [ax.barh(places + _HALF, [value.prototypes for value in values], 2 * _HALF, color=PROTOTYPES)]
+    if len(data) == len(values):
+        bars.insert(0, ax.barh(places - _HALF, data, 2 * _HALF, color=DATA))
+    named_ticks(ax.set_yticks, list(places), [cut(value.value, 30) for value in values])
     ax.invert_yaxis()
     per_cent(ax.xaxis)
-    legend(ax, handles, _NAMES[-len(handles) :], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return bars
 
 

@@ -1,21 +1,28 @@
 """``result.plot``: the pictures of a result."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protosieve._prototypes import Prototypes
-from protosieve.errors import InputError, ParameterError, arg
+from protosieve.errors import InputError
+from protosieve.insight import (
+    ResultWithData,
+    View,
+    cards_of,
+    curve_of,
+    feature_matches,
+    labels_of,
+    map_of,
+    stream_of,
+)
 from protosieve.plots._canvas import axes_for, grid_for
 from protosieve.plots._cards import draw_cards
+from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
 from protosieve.plots._coverage import draw_feature, draw_labels
-from protosieve.plots._curve import draw_curve
 from protosieve.plots._map import draw_map
-from protosieve.plots._stream import draw_stream
-from protosieve.plots._weights import draw_spread, draw_weights
-from protosieve.report import Map, Material, Quality, View, cards, coverage, map_of, stream_of
+from protosieve.result import Prototypes
+from protosieve.selectors import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +88,8 @@ class Plots:
         """
         most = _most(n, axes)
         view = View(label=label, image_shape=image_shape, image=image, text=text)
-        shown = _heaviest(self._material(data, view), most)
-        return _array(draw_cards(shown, columns, axes))
+        cards, _ = cards_of(self._subject(data, view), n=most)
+        return draw_cards(cards, columns, axes)
 
     def weights(self, data: Any = None, *, ax: "Axes | None" = None) -> "Axes":
         """All weights, the largest first, and where it is known, what share of the data is nearest to each prototype.
@@ -98,10 +105,8 @@ class Plots:
         >>> [bar.get_height() for bar in ax.patches] == result.weights.tolist()
         True
         """
-        shares = self._material(data, View()).shares
-        ax = axes_for(ax)
-        draw_weights(self._result.weights, None if shares is None else shares.tolist(), ax)
-        return ax
+        shares = self._subject(data).shares
+        return draw_weights(self._result.weights, shares, axes_for(ax))
 
     def map(self, data: Any = None, *, label: Any = None, coordinates: Any = None, ax: "Axes | None" = None) -> "Axes":
         """Data as dots and prototypes as circles, whose area is their weight, in colours of the labels.
@@ -118,13 +123,11 @@ class Plots:
         >>> ax.set_xlabel("petal length"), ax.set_ylabel("petal width")  # doctest: +ELLIPSIS
         (Text(...), Text(...))
         """
-        material = self._with_rows("map", data, View(label=label, coordinates=coordinates))
-        chart = map_of(material)
-        if chart.drawn is None:
+        subject = self._with_rows("map", data, View(label=label, coordinates=coordinates))
+        chart = map_of(subject)
+        if chart is None:
             raise InputError("there is no map: all rows of the data are the same, or hold no coordinates")
-        ax = axes_for(ax, 4.6)
-        draw_map(chart.drawn, _marks(material, chart.prototypes), ax)
-        return ax
+        return draw_map(chart, self._result.weights, subject.prototypes.labels, axes_for(ax, 4.6))
 
     def coverage(self, data: Any = None, *, label: Any = None, ax: "Axes | None" = None) -> "Axes":
         """How often each label is in the data, beside the weight of the prototypes that have it.
@@ -140,15 +143,13 @@ class Plots:
         >>> [tick.get_text() for tick in ax.get_yticklabels()]
         ['0', '1', '2']
         """
-        found = coverage(self._material(data, View(label=label)))
-        if found["labels"] is None and found["shares"] is None:
-            self._with_rows("coverage", data, View())
-        ax = axes_for(ax, 4.0 if found["labels"] is None else 1.6 + 0.32 * len(found["labels"]["values"]))
-        if found["labels"] is None:
-            draw_spread(found["shares"], ax)
-        else:
-            draw_labels(found["labels"], ax)
-        return ax
+        subject = self._subject(data, View(label=label))
+        labels = labels_of(subject)
+        if labels is not None:
+            return draw_labels(labels, axes_for(ax, 1.6 + 0.32 * len(labels.values)))
+        if subject.shares is None:
+            raise self._without_rows("coverage")
+        return draw_spread(subject.shares, axes_for(ax))
 
     def features(self, data: Any = None, *, n: int = 8, axes: Any = None) -> NDArray[np.object_]:
         """The ``n`` features in which data and weighted prototypes differ most, the worst first.
@@ -165,14 +166,14 @@ class Plots:
         3
         """
         most = _most(n, axes)
-        found = coverage(self._with_rows("features", data, View()))["features"]
+        found = feature_matches(self._with_rows("features", data))
         if found is None:
             raise InputError("there are no features to compare: the rows are embeddings")
-        items = found["items"][:most]
+        items = found.items[:most]
         grid = grid_for(axes, len(items), 4, (3.2, 1.9))
         for item, ax in zip(items, grid, strict=True):
             draw_feature(item, ax)
-        return _array(grid)
+        return grid
 
     def residual_curve(self, data: Any = None, *, ax: "Axes | None" = None) -> "Axes":
         """What one prototype leaves at its best weight, what two leave, and so on, beside as many random rows.
@@ -186,12 +187,10 @@ class Plots:
         >>> result.plot.residual_curve().get_yscale()
         'log'
         """
-        found = Quality(self._material(data, View()))
-        if isinstance(found.curve, str):
-            raise InputError(f"there is no curve: {found.curve[:1].lower()}{found.curve[1:]}")
-        ax = axes_for(ax)
-        draw_curve(found.drawn(found.curve), ax)
-        return ax
+        curve = curve_of(self._subject(data))
+        if isinstance(curve, str):
+            raise InputError(f"there is no curve: {curve[:1].lower()}{curve[1:]}")
+        return draw_curve(curve, axes_for(ax))
 
     def stream(self, *, ax: "Axes | None" = None) -> "Axes":
         """The residual along the stream, and at the right axis how many rows had been taken in and exchanged.
@@ -212,44 +211,25 @@ class Plots:
                 "there is no stream to draw: the residual is known at its end alone (batch methods, ProtoBasic, "
                 'ProtoSwap unless candidates="all", short streams), or not at all (objectives without a bound)'
             )
-        ax = axes_for(ax)
-        draw_stream(along, ax)
-        return ax
+        return draw_stream(along, axes_for(ax))
 
-    def _material(self, data: Any, view: View) -> Material:
-        return Material.of(self._result, self._result._looked_at(data), view)
+    def _subject(self, data: Any, view: View | None = None) -> ResultWithData:
+        return ResultWithData.of(self._result, self._result.sample_of(data), view)
 
-    def _with_rows(self, name: str, data: Any, view: View) -> Material:
-        """What the report is made of, where there are rows of the data, and a kernel to compare them by."""
+    def _with_rows(self, name: str, data: Any, view: View | None = None) -> ResultWithData:
+        """Result and data, where there are rows of the data, and a kernel to compare them by."""
+        subject = self._subject(data, view)
+        if self._result.kernel is None or subject.sample is None:
+            raise self._without_rows(name)
+        return subject
+
+    def _without_rows(self, name: str) -> InputError:
         if self._result.kernel is None:
-            raise InputError(f"{name} compares rows by a kernel; these were chosen by another objective, without one")
-        material = self._material(data, view)
-        if material.sample is None:
-            raise InputError(f"{name} needs the rows: result.plot.{name}(data=X)")
-        return material
+            return InputError(f"{name} compares rows by a kernel; these were chosen by another objective, without one")
+        return InputError(f"{name} needs the rows: result.plot.{name}(data=X)")
 
 
 def _most(n: Any, axes: Any) -> int:
     """How many there is room for."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"{arg('n')} must be a whole number of 1 or more, got {n!r}")
+    whole_number(1).check("result.plot", "n", n)
     return int(n) if axes is None else min(int(n), np.size(axes))
-
-
-def _array(axes: "list[Axes]") -> NDArray[np.object_]:
-    grid = np.empty(len(axes), object)
-    grid[:] = axes
-    return grid
-
-
-def _heaviest(material: Material, n: int) -> list[dict[str, Any]]:
-    """The cards of the first prototypes, without a place on a map."""
-    few = material.heaviest(n)
-    return cards(few, None, Map(None, [None] * len(few.result), []))[0]
-
-
-def _marks(material: Material, places: list[list[float] | None]) -> list[dict[str, Any]]:
-    """What a map needs to know of the cards."""
-    labels: Sequence[str | None] = material.labels or [None] * len(places)
-    weights = material.result.weights.tolist()
-    return [{"at": at, "weight": w, "label": label} for at, w, label in zip(places, weights, labels, strict=True)]

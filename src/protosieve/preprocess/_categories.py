@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._arrow_types import is_number, is_text, is_time
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
-from protosieve.preprocess._cells import is_number, is_text, is_time, seconds, text_of
+from protosieve.preprocess._cells import seconds, text_of
 from protosieve.preprocess._columns import Column, Problems
 
 __all__ = ["MAX_DISTINCT", "MISSING", "UNKNOWN", "CategoryColumn"]
@@ -48,16 +49,6 @@ class CategoryColumn(Column):
 
     def _check_form(self) -> None:
         require(len(self.codes) == len(self.values) <= MAX_DISTINCT, "a vocabulary")
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def label(self, place: int) -> str:
-        return self.name
-
-    def meet(self, cells: pa.Array) -> None:
-        pass
 
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
         if not _can_name(cells.type):

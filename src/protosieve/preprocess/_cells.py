@@ -14,13 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from protosieve._arrow_types import is_number, is_text, is_time
 from protosieve._rounded import EXACT, are_rounded
 from protosieve._typing import Array, Float64
 
-__all__ = [
-    "Reader", "is_list", "is_number", "is_rounded", "is_text", "is_time", "numbers", "scattered", "seconds", "shown",
-    "text_of", "whole",
-]  # fmt: skip
+__all__ = ["Reader", "is_rounded", "numbers", "scattered", "seconds", "shown", "text_of", "whole"]
 
 Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
 
@@ -38,26 +36,6 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     if isinstance(cells, pa.DictionaryArray):
         cells = cells.dictionary_decode()
     return cells.cast(pa.string()) if pa.types.is_string_view(cells.type) else cells
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Integers, floats and decimals."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Text, in any of Arrow's layouts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Lists of fixed or variable length."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def is_time(kind: pa.DataType) -> bool:
-    """Dates, timestamps, times and durations; not intervals of months, which have no length."""
-    return bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 
 def scattered(cells: pa.Array, read: Reader) -> tuple[Array, Array | None, list[int]]:
@@ -146,7 +124,7 @@ def _to_date(unit: str, zone: str | None) -> Callable[[Any], Float64]:
 
 
 def _check_years(cells: pa.Array) -> None:
-    """Nanoseconds reach from 1677 to 2262; beyond, older versions of Arrow wrap around without a word."""
+    """Nanoseconds reach from 1677 to 2262; beyond, older versions of Arrow wrap around silently."""
     years = pc.utf8_slice_codeunits(cells, 0, 4)
     if pc.any(pc.or_(pc.less(years, "1678"), pc.greater(years, "2261"))).as_py():
         raise pa.ArrowInvalid("a year beyond nanoseconds")
@@ -179,7 +157,7 @@ def _first(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> Float6
 
 
 def _bisected(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
-    """The same, by halves: k failures in n cells take O(k log n) casts, and nobody's value depends on neighbours."""
+    """The same, by halves: k failures in n cells take O(k log n) casts, and no value depends on its neighbours."""
     found = _first(cells, casts)
     if found is not None:
         return found, []

@@ -28,17 +28,13 @@ class Column(ABC):
     scaled: ClassVar[bool]
 
     @property
-    @abstractmethod
     def width(self) -> int:
         """How many columns of the raw matrix it takes."""
+        return 1
 
-    @abstractmethod
     def label(self, place: int) -> str:
         """The name of one of them."""
-
-    @abstractmethod
-    def meet(self, cells: pa.Array) -> None:
-        """Learn from the first cells what the schema does not say."""
+        return self.name
 
     @abstractmethod
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
@@ -62,16 +58,6 @@ class _Measure(Column):
     scaled: ClassVar[bool] = True
     reader: ClassVar[Reader]
     article: ClassVar[str]
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def label(self, place: int) -> str:
-        return self.name
-
-    def meet(self, cells: pa.Array) -> None:
-        pass
 
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
         values, nulls, failed = scattered(cells, type(self).reader)

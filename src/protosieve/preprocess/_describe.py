@@ -3,16 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from protosieve._formatting import counted
 from protosieve.errors import arg
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._lists import ListColumn
+from protosieve.preprocess._scales import SCALES
 from protosieve.preprocess._steps import OneHot, Step
-from protosieve.preprocess._words import count, listing
+from protosieve.preprocess._wording import listing
 
 __all__ = ["description"]
 
-_FEW = 8  # columns told of one by one
-_DONE = {"standard": "standardised", "minmax": "scaled to 0..1", "none": "taken as they are"}
+_FEW = 8  # columns listed one by one
 
 
 def description(
@@ -20,9 +21,9 @@ def description(
 ) -> list[str]:
     """What is done with which columns, which nulls are filled in, and what is not used, and why."""
     return [
-        *_measures(layout, _DONE[scale], dropped),
+        *_measures(layout, SCALES[scale].words, dropped),
         *_categories([step for step in steps if isinstance(step, OneHot)]),
-        *_lists(layout, _DONE[scale], dropped),
+        *_lists(layout, SCALES[scale].words, dropped),
         *_nulls(filled),
         *_rounded(list(layout.rounded)),
         *_reasons("dropped", dropped),
@@ -35,24 +36,24 @@ def _measures(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator
         names = [column.name for column in layout.items if column.kind == kind and column.name not in dropped]
         if names:
             verb = done.replace("they are", "it is") if len(names) == 1 else done
-            yield f"{count(len(names), f'{kind} column')} {verb}{note}: {listing(names)}"
+            yield f"{counted(len(names), f'{kind} column')} {verb}{note}: {listing(names)}"
 
 
 def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
     for column in layout.items:
         if isinstance(column, ListColumn) and not column.scaled:
-            yield f"{column.name}: an embedding of {count(column.width, 'number')}, taken as it is"
+            yield f"{column.name}: an embedding of {counted(column.width, 'number')}, taken as it is"
         elif isinstance(column, ListColumn):
             used = sum(column.label(i) not in dropped for i in range(column.width))
-            yield f"{column.name}: {used:,} of {count(column.width, 'column')} {done}"
+            yield f"{column.name}: {used:,} of {counted(column.width, 'column')} {done}"
 
 
 def _categories(steps: Sequence[OneHot]) -> Iterator[str]:
-    """A line each; of many, a line for all that are alike."""
+    """A line each; of many, one line for all of the same description."""
     if len(steps) <= _FEW:
-        yield from (f"{step.name}: {_category(step)}" for step in steps)
+        yield from (f"{step.column}: {_category(step)}" for step in steps)
         return
-    for word, names in _by_word((step.name, _category(step)) for step in steps).items():
+    for word, names in _by_word((step.column, _category(step)) for step in steps).items():
         yield f"{listing(names)}: {word}{' each' if len(names) > 1 else ''}"
 
 
@@ -66,10 +67,10 @@ def _category(step: OneHot) -> str:
 def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
     shown = list(filled.items())[:_FEW]
     for name, nulls in shown:
-        yield f"{count(nulls, 'null')} in {name} replaced by its mean"
+        yield f"{counted(nulls, 'null')} in {name} replaced by its mean"
     if len(filled) > len(shown):
         rest = list(filled.values())[len(shown) :]
-        yield f"{count(sum(rest), 'null')} in {count(len(rest), 'more column')} replaced by their means"
+        yield f"{counted(sum(rest), 'null')} in {counted(len(rest), 'more column')} replaced by their means"
 
 
 def _rounded(names: Sequence[str]) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _rounded(names: Sequence[str]) -> Iterator[str]:
             f"out with {arg('exclude', name)}, or keep it beside the result with {arg('id', name)}"
         )
     if len(names) > _FEW:
-        yield f"{count(len(names) - _FEW, 'more column')} with whole numbers beyond 2^53, rounded to 16 digits"
+        yield f"{counted(len(names) - _FEW, 'more column')} with whole numbers beyond 2^53, rounded to 16 digits"
 
 
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How the first rows of a stream, which settled its encoding, differ from all of them."""
+"""How the first rows of a stream, by which it was encoded, differ from all rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._steps import OneHot, Scaled
 from protosieve.preprocess._survey import Survey
-from protosieve.preprocess._words import listing
+from protosieve.preprocess._wording import listing
 
 __all__ = ["Difference", "FirstRows", "ratio_differs"]
 
@@ -75,10 +75,9 @@ class FirstRows:
                 yield Difference(f"{name} has another range")
 
     def _categories(self, head: Encoding, survey: Survey, whole: Encoding) -> Iterator[Difference]:
-        known = {step.name: step for step in head.steps if isinstance(step, OneHot)}
-        shown = {step.name: step for step in whole.steps if isinstance(step, OneHot)}
-        columns = [column for column in survey.layout.items if isinstance(column, CategoryColumn)]
-        for column, first, tally in zip(columns, self.tallies, survey.tallies, strict=True):
+        known = {step.column: step for step in head.steps if isinstance(step, OneHot)}
+        shown = {step.column: step for step in whole.steps if isinstance(step, OneHot)}
+        for (column, _), first, tally in zip(survey.layout.categories(), self.tallies, survey.tallies, strict=True):
             step, old = shown.get(column.name), known.get(column.name)
             if step is None:
                 continue  # of no use by all rows

@@ -1,29 +1,30 @@
-"""How rows are encoded: settled once, used on every row since."""
+"""How rows are encoded: fixed once, then used on every row."""
 
-import copy
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from protosieve._state import storable
+from protosieve._state import built, storable
+from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg, plain
-from protosieve.preprocess._columns import Column
+from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
 from protosieve.preprocess._describe import description
-from protosieve.preprocess._layout import Layout, check_columns
-from protosieve.preprocess._lists import ListColumn
-from protosieve.preprocess._settle import SCALES, Draft
-from protosieve.preprocess._steps import Step, step_of
-from protosieve.preprocess._stored import layout_of
+from protosieve.preprocess._layout import Layout
+from protosieve.preprocess._lists import EmbeddingColumn, ListColumn, MatrixColumn
+from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._steps import OneHot, Step, step_of
 
 __all__ = ["Encoding"]
 
 _CELLS, _FEWEST = 1 << 18, 512  # cells encoded at once stay in the cache; of few rows each step takes as long
+_LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for more memory
 
 
 @storable
@@ -65,11 +66,15 @@ class Encoding:
     dropped: dict[str, str]
     filled: dict[str, int]
 
-    @classmethod
-    def of(cls, draft: Draft) -> "Encoding":
-        """What was decided, with a vocabulary of its own that grows no more."""
-        layout = copy.deepcopy(draft.layout)
-        return cls(layout, draft.rows, draft.scale, draft.steps, draft.dropped, draft.filled)
+    def _check_form(self) -> None:
+        require(self.scale in SCALES and are_counts(self.rows, *self.filled.values()), "scales and counts")
+        width = self.layout.width
+        require(self.steps and all(step.sources[-1] < width for step in self.steps), "steps of these columns")
+        # codes are looked up by vocabularies: a step that took other numbers for codes would look beyond its table
+        categories = {place: column.name for column, place in self.layout.categories()}
+        for step in self.steps:
+            if isinstance(step, OneHot):
+                require(categories.get(step.source) == step.column, f"{step.column!r:.40} is no column of categories")
 
     @property
     def names(self) -> list[str]:
@@ -81,18 +86,15 @@ class Encoding:
         if raw.ndim != 2 or raw.shape[1] != self.layout.width:
             raise InputError(f"raw rows must have {self.layout.width} columns, got an array of shape {raw.shape}")
         out = np.empty((len(raw), sum(len(step.names) for step in self.steps)), np.float32)
-        stretch = max(_FEWEST, _CELLS // max(out.shape[1], 1))
+        size = max(_FEWEST, _CELLS // max(out.shape[1], 1))
         with np.errstate(all="ignore"):  # overflow is found below
-            for start in range(0, len(raw), stretch):
-                part = out[start : start + stretch]
-                self._fill(raw[start : start + stretch], part)
+            for start in range(0, len(raw), size):
+                part = out[start : start + size]
+                for step, first in self._placed():
+                    step.apply(raw[start : start + size], part[:, first : first + len(step.names)])
                 if not np.isfinite(part.sum()):
                     self._check_finite(raw, part, start)
         return out
-
-    def _fill(self, raw: Array, out: NDArray[np.float32]) -> None:
-        for step, first in self._placed():
-            step.apply(raw, out[:, first : first + len(step.names)])
 
     def _placed(self) -> Iterator[tuple[Step, int]]:
         first = 0
@@ -103,7 +105,7 @@ class Encoding:
     def _check_finite(self, raw: Array, out: NDArray[np.float32], start: int) -> None:
         for row, place in np.argwhere(~np.isfinite(out)).tolist():
             step, first = [(step, first) for step, first in self._placed() if first <= place][-1]
-            name, value = step.names[place - first], raw[start + row, step.source_of(place - first)]
+            name, value = step.names[place - first], raw[start + row, step.sources[place - first]]
             raise InputError(
                 f"row {start + row} of these: column {name!r} holds {value:g}, which single precision cannot hold with "
                 f"{arg('scale', self.scale)}; fix the value, or leave the row out"
@@ -115,26 +117,16 @@ class Encoding:
         Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
         be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
         """
-        used = dict.fromkeys(self._used())
-        table = _as_table(table, used)
-        check_columns(table, list(used))
-        cells = [
-            table.column(column.name) if column.name in used else _unknown(column, table.num_rows)
-            for column in self.layout.items
-        ]
-        raw, problems = self.layout.raw(pa.table(cells, names=self.layout.columns), grow=False)
+        sources = {source for step in self.steps for source in step.sources}
+        placed = [(column, range(first, first + column.width)) for column, first in self.layout.placed()]
+        used = [(column, places) for column, places in placed if not sources.isdisjoint(places)]
+        layout = replace(self.layout, items=[column for column, _ in used])
+        found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False)
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; fix the row, or leave it out")
+        raw = np.zeros((len(found), self.layout.width), found.dtype)
+        raw[:, [place for _, places in used for place in places]] = found
         return self.transform(raw)
-
-    def _used(self) -> list[str]:
-        """The source's columns without those that were dropped as a whole."""
-        places = {step.source_of(place) for step in self.steps for place in range(len(step.names))}
-        return [
-            column.name
-            for column, first in self.layout.placed()
-            if not places.isdisjoint(range(first, first + column.width))
-        ]
 
     def describe(self) -> list[str]:
         """What is done with which columns, in plain lines."""
@@ -162,7 +154,7 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Encoding":
-        """The encoding `as_dict` is of: it encodes rows alike. `InputError` for a dict that is none's.
+        """The inverse of `as_dict`; the encoding encodes rows as that one did. `InputError` for any other dict.
 
         >>> import pyarrow as pa
         >>> from protosieve.preprocess import Layout, Survey
@@ -176,38 +168,41 @@ class Encoding:
         """
         try:
             steps = [step_of(step) for step in stored["steps"]]
-            layout = layout_of(stored, steps)
-            _check_steps(layout, steps)
-            dropped, filled = dict(stored["dropped"]), dict(stored["nulls_replaced"])
-            _check_said(stored["scale"], dropped, filled)
-            return cls(layout, int(stored["rows_surveyed"]), stored["scale"], steps, dropped, filled)
+            names = {"rows": "rows_surveyed", "scale": "scale", "dropped": "dropped", "filled": "nulls_replaced"}
+            fields = {field: stored[name] for field, name in names.items()}
+            made: Encoding = built(cls, {"layout": _layout_of(stored, steps), "steps": steps, **fields})
+            return made
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise InputError(
                 f"this is not how columns were encoded ({type(error).__name__}: {error}); give what Encoding.as_dict "
-                "returned, or a result file that nobody has changed"
+                "returned, or a result file as it was written"
             ) from error
 
 
-def _check_steps(layout: Layout, steps: list[Step]) -> None:
-    if not steps or any(place >= layout.width for step in steps for place in step.sources):
-        raise ValueError("there must be steps, and columns for all of them")
+def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
+    """Columns with their kinds, and of categories those that the steps tell apart."""
+    typed = set(stored["typed"])
+    kept = {step.column: step.categories for step in steps if isinstance(step, OneHot)}
+    items = []
+    for name, kind in stored["columns"].items():
+        fields = {"name": name}
+        if kind == CategoryColumn.kind:
+            fields |= {"typed": name in typed, "values": list(kept.get(name, []))}
+        elif issubclass(_KINDS[kind], ListColumn):
+            fields |= {"length": stored["lengths"][name]}
+            require(0 < stored["lengths"][name] <= _LONGEST, f"the length of column {name!r:.40}")
+        items.append(built(_KINDS[kind], fields))
+    rounded = {name: name in stored["columns"] for name in stored.get("rounded", [])}
+    require(all(rounded.values()), "columns of rounded numbers must be columns")
+    layout: Layout = built(
+        Layout, {"items": items, "left_out": stored["left_out"], "dtype": stored["dtype"], "rounded": rounded}
+    )
+    return layout
 
 
-def _check_said(scale: Any, dropped: Mapping[str, Any], filled: Mapping[str, Any]) -> None:
-    """What `describe` says."""
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r:.40}")
-    if not all(isinstance(why, str) for why in dropped.values()):
-        raise ValueError("columns are dropped for reasons, which are text")
-    if not all(type(nulls) is int for nulls in filled.values()):
-        raise ValueError("nulls that are replaced are counted")
-
-
-def _unknown(column: Column, rows: int) -> pa.Array:
-    """Cells of a column that is not looked at."""
-    if isinstance(column, ListColumn):
-        return pa.FixedSizeListArray.from_arrays(pa.nulls(rows * column.width, pa.float64()), column.width)
-    return pa.nulls(rows)
+_KINDS: dict[str, type[Column]] = {
+    column.kind: column for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, MatrixColumn)
+}
 
 
 def _as_table(table: Any, columns: Collection[str]) -> pa.Table:

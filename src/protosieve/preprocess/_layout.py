@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typed import require
@@ -13,16 +14,16 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._choice import choose, dtype_of
 from protosieve.preprocess._columns import Column, Problems
+from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._lists import ListColumn
-from protosieve.preprocess._words import as_names, listing
+from protosieve.preprocess._wording import as_names, listing
 
-__all__ = ["Layout", "check_columns"]
+__all__ = ["Layout"]
 
 Names = str | Sequence[str]
 
-_STRETCH = 2048
+_ROWS = 2048
 _NUMBERS = ("number", "matrix", "embedding")  # kinds of columns that may hold whole numbers
 
 
@@ -41,7 +42,7 @@ class Layout:
     ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
     ============= ================================================= ==========================================
 
-    It learns as tables go by: the vocabulary of each category, in order of first appearance, and the length of lists
+    It learns from each table: the vocabulary of each category, in order of first appearance, and the length of lists
     that the schema leaves open. Both depend on the order of the rows only, not on how they are cut into tables.
     ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more;
     ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds.
@@ -99,7 +100,7 @@ class Layout:
             "embedding": embedding, "categorical": categorical, "image": image, "text": text,
             "coordinates": coordinates,
         }  # fmt: skip
-        items, left_out = choose(schema, {option: as_names(option, names) for option, names in given.items()})
+        items, left_out = choose_features(schema, {option: as_names(option, names) for option, names in given.items()})
         return cls(items, left_out, dtype_of(schema, items))
 
     @property
@@ -115,7 +116,13 @@ class Layout:
     @property
     def has_categories(self) -> bool:
         """Whether there is a vocabulary that may grow."""
-        return any(map(_is_category, self.items))
+        return bool(self.categories())
+
+    @property
+    def scaled(self) -> NDArray[np.int64]:
+        """Places of the raw columns that are numbers to be centred and scaled."""
+        widths = [column.width for column in self.items]
+        return np.flatnonzero(np.repeat([column.scaled for column in self.items], widths))
 
     def placed(self) -> Iterator[tuple[Column, int]]:
         """Each column with the first place it takes in the raw matrix."""
@@ -124,22 +131,27 @@ class Layout:
             yield column, place
             place += column.width
 
+    def categories(self) -> list[tuple[CategoryColumn, int]]:
+        """The columns of categories with their places in the raw matrix."""
+        return [(column, place) for column, place in self.placed() if isinstance(column, CategoryColumn)]
+
     def raw(self, table: pa.Table, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
         """The rows as a matrix of floats, and those that cannot be used: position in the table, and why.
 
         With ``grow`` new values of categories join the vocabulary, else their code is -2; and ``rounded`` is learnt.
         Rows with a problem hold zeros and must be dropped; they leave nothing in the vocabulary. Before any list of a
-        variable-length column has been seen, every row has a problem and ``width`` is not settled: skip such tables.
+        variable-length column has been seen, every row has a problem and ``width`` is not known: skip such tables.
 
         Time and memory are O(rows x width), and one look-up per distinct category of the table.
         """
-        check_columns(table, self.columns)
+        _check_columns(table, self.columns)
         self.meet(table)
         cells = {name: whole(table.column(name)) for name in self.columns}
         problems: Problems = {}
         parts: dict[str, Array] = {}
         with np.errstate(all="ignore"):  # what overflows here is infinite, and found
-            for column in sorted(self.items, key=_is_category):  # categories last: they must know which rows are used
+            # categories last: they must know which rows are used
+            for column in sorted(self.items, key=lambda column: isinstance(column, CategoryColumn)):
                 parts[column.name] = self._part(column, cells[column.name], problems, grow)
         out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
         out[list(problems)] = 0
@@ -147,14 +159,13 @@ class Layout:
 
     @property
     def unmet(self) -> list[str]:
-        """Columns of lists whose length nobody knows yet."""
+        """Columns of lists whose length is not known yet."""
         return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
 
     def meet(self, table: pa.Table) -> None:
-        """Learn the length of such lists from the first there are in a table."""
-        unmet = set(self.unmet)
+        """Learn the length of such lists from the first in a table."""
         for column in self.items:
-            if column.name in unmet:
+            if isinstance(column, ListColumn) and not column.length:
                 column.meet(whole(table.column(column.name)))
 
     def agree(self, later: "Layout") -> None:
@@ -178,7 +189,7 @@ class Layout:
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
 
-def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
+def _check_columns(table: pa.Table, columns: Sequence[str]) -> None:
     """Every column must be there, once."""
     times = Counter(table.column_names)
     missing = [repr(name) for name in columns if not times[name]]
@@ -192,22 +203,18 @@ def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
             raise InputError(f"the table has {times[name]} columns named {name!r}; rename them")
 
 
-def _is_category(column: Column) -> bool:
-    return isinstance(column, CategoryColumn)
-
-
 def _note(column: Column, values: Array, faults: Array, problems: Problems) -> None:
     for row, place in np.argwhere(faults).tolist():
         problems.setdefault(row, column.not_finite(place, values[row, place]))
 
 
 def _side_by_side(parts: Sequence[Array], shape: tuple[int, int], dtype: str) -> Array:
-    """Columns to a matrix in C order, a stretch of rows at a time: a whole column at once would miss the cache at
+    """Columns to a matrix in C order, some rows at a time: a whole column at once would miss the cache at
     every row, and take twice as long.
     """
     out = np.empty(shape, dtype)
-    for start in range(0, shape[0], _STRETCH):
-        rows, place = slice(start, start + _STRETCH), 0
+    for start in range(0, shape[0], _ROWS):
+        rows, place = slice(start, start + _ROWS), 0
         for part in parts:
             out[rows, place : place + part.shape[1]] = part[rows]
             place += part.shape[1]

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from protosieve._arrow_types import is_list, is_number
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
-from protosieve.preprocess._cells import is_list, is_number, shown
+from protosieve.preprocess._cells import shown
 from protosieve.preprocess._columns import Column, Problems
 
 __all__ = ["EmbeddingColumn", "ListColumn", "MatrixColumn"]
@@ -23,7 +24,7 @@ _LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
 @dataclass
 class ListColumn(Column):
-    """Lists of one length; 0 until a first list has settled it."""
+    """Lists of one length; 0 until the first list has been seen."""
 
     length: int = 0
 
@@ -35,7 +36,8 @@ class ListColumn(Column):
         return self.length
 
     def meet(self, cells: pa.Array) -> None:
-        if not self.length and _of_numbers(cells.type):
+        """Learn the length from the first list there is, where the schema does not say."""
+        if _of_numbers(cells.type):
             lengths = _lengths(cells)
             self.length = int(lengths[np.argmax(lengths > 0)]) if (lengths > 0).any() else 0
 

@@ -11,7 +11,7 @@ from protosieve._typing import Array, Float64
 
 __all__ = ["Moments"]
 
-_CELLS = 1 << 17  # looked at together: float64 copies that stay in the cache
+_CELLS = 1 << 17  # at a time: float64 copies that stay in the cache
 
 
 @storable
@@ -23,9 +23,9 @@ class Moments:
 
         mean = mean_A + d n_B / n        m2 = m2_A + m2_B + d^2 n_A n_B / n
 
-    and all means are kept as distances from ``origin``, the middle of the first block's range. So nothing large is ever
+    and all means are kept as distances from ``origin``, the middle of the first rows' range. So nothing large is ever
     subtracted from its like, and rounding is that of the spread, not of an offset: seconds since 1970 keep spreads of
-    milliseconds. The bits depend on the sequence of blocks.
+    milliseconds. The bits depend on how rows are cut into strips.
     """
 
     count: NDArray[np.int64]
@@ -46,27 +46,27 @@ class Moments:
         origin, drift, m2 = np.zeros((3, width))
         return cls(np.zeros(width, np.int64), origin, drift, m2, np.full(width, np.inf), np.full(width, -np.inf))
 
-    def update(self, rows: Array) -> None:
-        """Take in some more rows: O(rows x columns)."""
-        stretch = max(1, _CELLS // max(rows.shape[1], 1))
-        with np.errstate(all="ignore"):  # a spread beyond float64 is infinite, and refused when it is used
-            for start in range(0, len(rows), stretch):
-                self._see(rows[start : start + stretch])
+    @classmethod
+    def of(cls, rows: Array) -> "Moments":
+        """Those of some rows: O(rows x columns)."""
+        whole = cls.empty(rows.shape[1])
+        for part in cls.of_strips(rows, max(1, _CELLS // max(rows.shape[1], 1))):
+            whole.merge(part)
+        return whole
 
-    def _see(self, rows: Array) -> None:
-        low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-        valid: NDArray[np.bool_] | None = None
-        count = np.full(len(low), len(rows))
-        if np.isnan(low).any():  # a NaN is the least of its column
-            valid = ~np.isnan(rows)
-            count = valid.sum(axis=0)
-            low = np.fmin.reduce(rows, axis=0, initial=np.inf).astype(np.float64)
-            high = np.fmax.reduce(rows, axis=0, initial=-np.inf).astype(np.float64)
-        first = (self.count == 0) & (count > 0)
-        self.origin[first] = (low / 2 + high / 2)[first]
-        self._merge(count, *_moments(np.subtract(rows, self.origin, order="C"), valid, count))
-        self.low = np.minimum(self.low, low)
-        self.high = np.maximum(self.high, high)
+    @classmethod
+    def of_strips(cls, rows: Array, length: int) -> list["Moments"]:
+        """Those of every so many rows, each for itself; the last strip may be shorter."""
+        found, together = [], length * max(1, _CELLS // max(length * rows.shape[1], 1))
+        whole = len(rows) // length * length
+        for start in range(0, whole, together):
+            found += _seen(rows[start : min(start + together, whole)].reshape(-1, length, rows.shape[1]))
+        return found + (_seen(rows[None, whole:]) if whole < len(rows) else [])
+
+    def of_columns(self, places: NDArray[np.int64]) -> "Moments":
+        """Those of some of the columns."""
+        others = (part[places] for part in (self.origin, self.drift, self.m2, self.low, self.high))
+        return Moments(self.count[places], *others)
 
     def merge(self, later: "Moments") -> None:
         """Take in the statistics of other rows of these columns: O(columns). To rounding, those of all rows."""
@@ -95,19 +95,35 @@ class Moments:
         return np.sqrt(self.m2 / np.maximum(self.count, 1))
 
 
-def _moments(rows: Float64, valid: NDArray[np.bool_] | None, count: NDArray[np.int64]) -> tuple[Float64, Float64]:
-    """Mean and ``m2`` of one block in two passes: the second corrects what the first mean's rounding left.
+def _seen(strips: Array) -> list[Moments]:
+    """The statistics of strips of rows, which stay in the processor's cache."""
+    with np.errstate(all="ignore"):  # a spread beyond float64 is infinite, and refused when it is used
+        low, high = strips.min(axis=1).astype(np.float64), strips.max(axis=1).astype(np.float64)
+        valid: NDArray[np.bool_] | None = None
+        count = np.full(low.shape, strips.shape[1])
+        if np.isnan(low).any():  # a NaN is the least of its column
+            valid = ~np.isnan(strips)
+            count = valid.sum(axis=1)
+            low = np.fmin.reduce(strips, axis=1, initial=np.inf).astype(np.float64)
+            high = np.fmax.reduce(strips, axis=1, initial=-np.inf).astype(np.float64)
+        origin = np.where(count > 0, low / 2 + high / 2, 0.0)
+        mean, m2 = _moments(np.subtract(strips, origin[:, None], order="C"), valid, count)
+    return [Moments(*parts) for parts in zip(count, origin, mean, m2, low, high, strict=True)]
+
+
+def _moments(strips: Float64, valid: NDArray[np.bool_] | None, count: NDArray[np.int64]) -> tuple[Float64, Float64]:
+    """Mean and ``m2`` of each strip in two passes: the second corrects what the first mean's rounding left.
 
     Sums are products with ones, several times as fast.
     """
-    some, ones = np.maximum(count, 1), np.ones(len(rows))
+    some, ones = np.maximum(count, 1), np.ones(strips.shape[1])
     if valid is not None:
-        rows[~valid] = 0
-    mean = ones @ rows / some
-    rows -= mean
+        strips[~valid] = 0
+    mean = ones @ strips / some
+    strips -= mean[:, None]
     if valid is not None:
-        rows[~valid] = 0
-    rest = ones @ rows / some
-    np.square(rows, out=rows)
-    m2 = ones @ rows - count * rest * rest
+        strips[~valid] = 0
+    rest = ones @ strips / some
+    np.square(strips, out=strips)
+    m2 = ones @ strips - count * rest * rest
     return mean + rest, np.maximum(m2, 0)

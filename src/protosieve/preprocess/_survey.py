@@ -1,8 +1,8 @@
-"""Statistics of raw rows, gathered as they go by."""
+"""Statistics of raw rows, gathered in one pass."""
 
 import numbers
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -14,11 +14,12 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN, CategoryColumn
+from protosieve.preprocess._build import build_encoding
+from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import Moments
-from protosieve.preprocess._settle import SCALES, Draft
+from protosieve.preprocess._scales import SCALES
 
 __all__ = ["Survey"]
 
@@ -56,48 +57,45 @@ class Survey:
     rows: int
     moments: Moments | None  # None until the first block: lists may have no length before
     tallies: list[NDArray[np.int64]]  # per category column: nulls, then each code
-    _measured: tuple[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, layout: Layout) -> "Survey":
         """Of no rows yet."""
-        return cls(layout, 0, None, [np.zeros(1, np.int64) for _ in _categories(layout)])
+        return cls(layout, 0, None, [np.zeros(1, np.int64) for _ in layout.categories()])
 
-    def update(self, raw: Array) -> None:
-        """Take in a block of raw rows, as `Layout.raw` gives them with ``grow=True``: O(rows x columns)."""
+    def update(self, raw: Array, seen: Sequence[Moments] = ()) -> None:
+        """Take in raw rows, as `Layout.raw` gives them with ``grow=True``: O(rows x columns).
+
+        ``seen`` are the statistics of all their columns, strip after strip, where these are known already.
+        """
         if not len(raw):
             return
-        places = self._places(raw.shape[1])
-        if self.moments is None:
-            self.moments = Moments.empty(len(places))
-        self.moments.update(raw if len(places) == raw.shape[1] else raw[:, places])
-        for i, (column, place) in enumerate(_categories(self.layout)):
+        places = self.layout.scaled
+        self.moments = self.moments or Moments.empty(len(places))
+        for part in seen or [Moments.of(raw)]:
+            self.moments.merge(part if len(places) == raw.shape[1] else part.of_columns(places))
+        for i, (column, place) in enumerate(self.layout.categories()):
             codes = raw[:, place].astype(np.int64)
-            self.tallies[i] = _counted(self.tallies[i], codes) if column.full else _added(self.tallies[i], codes)
+            self.tallies[i] = _added(self.tallies[i], codes, column.full)
         self.rows += len(raw)
-
-    def _places(self, width: int) -> NDArray[np.int64]:
-        """Of the columns to be scaled, in raw rows that wide; found once, for all rows are."""
-        if self._measured is None or self._measured[0] != width:
-            self._measured = width, _measured(self.layout)
-        return self._measured[1]
 
     def merge(self, later: "Survey") -> Callable[[Array], Array]:
         """Take in what was learnt of the rows that come after these, under the same columns.
 
         Counts, ranges and the order of categories are those of one survey of all rows; means and spreads are so to
-        rounding. Returns what brings raw rows of the later layout to this one, for their codes of categories are
-        others. O(columns + categories).
+        rounding. Returns a function that recodes raw rows of the later layout, whose codes of categories differ, to
+        this one. O(columns + categories).
         """
         self.layout.agree(later.layout)
-        codes = [mine.adopt(theirs) for mine, theirs in _pairs(self.layout, later.layout)]
+        pairs = zip(self.layout.categories(), later.layout.categories(), strict=True)
+        codes = [mine.adopt(theirs) for (mine, _), (theirs, _) in pairs]
         if later.moments is not None:
-            self.moments = self.moments or Moments.empty(len(_measured(self.layout)))
+            self.moments = self.moments or Moments.empty(len(self.layout.scaled))
             self.moments.merge(later.moments)
         for i, code in enumerate(codes):
             self.tallies[i] = _summed(self.tallies[i], later.tallies[i], code)
         self.rows += later.rows
-        return partial(_recoded, [place for _, place in _categories(self.layout)], codes)
+        return partial(_recoded, [place for _, place in self.layout.categories()], codes)
 
     def settle(self, scale: str = default.SCALE, max_categories: int = default.MAX_CATEGORIES) -> Encoding:
         """Decide how rows are encoded.
@@ -117,19 +115,17 @@ class Survey:
             )
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
-        draft = Draft(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))
-        draft.decide()
-        return Encoding.of(draft)
+        return build_encoding(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))
 
     def _check_form(self) -> None:
-        categories = list(_categories(self.layout))
+        categories = self.layout.categories()
         require(are_counts(self.rows) and len(self.tallies) == len(categories), "the counts of categories")
         for tally, (column, _) in zip(self.tallies, categories, strict=True):
             most = MAX_DISTINCT if column.full else len(column.values)  # its rows may be read before they are taken in
             require(tally.ndim == 1 and 1 <= len(tally) <= 1 + most, "the counts of categories")
             require(are_counts(*tally.tolist()) and tally.sum() == self.rows, "the counts of categories")
         if self.moments is not None:
-            require(self.moments.count.shape == _measured(self.layout).shape, "statistics of other columns")
+            require(self.moments.count.shape == self.layout.scaled.shape, "statistics of other columns")
             require((self.moments.count <= self.rows).all(), "statistics of more rows than there are")
 
     def _check(self) -> None:
@@ -139,22 +135,6 @@ class Survey:
             some = self.moments.count > 0
             assert (self.moments.m2 >= 0).all()
             assert (self.moments.low <= self.moments.high)[some].all()
-
-
-def _measured(layout: Layout) -> NDArray[np.int64]:
-    """Places of the raw columns to be scaled."""
-    places = [np.arange(place, place + column.width) for column, place in layout.placed() if column.scaled]
-    return np.concatenate([np.zeros(0, np.int64), *places])
-
-
-def _categories(layout: Layout) -> Iterator[tuple[CategoryColumn, int]]:
-    return ((column, place) for column, place in layout.placed() if isinstance(column, CategoryColumn))
-
-
-def _pairs(layout: Layout, later: Layout) -> Iterator[tuple[CategoryColumn, CategoryColumn]]:
-    for mine, theirs in zip(layout.items, later.items, strict=True):
-        if isinstance(mine, CategoryColumn) and isinstance(theirs, CategoryColumn):
-            yield mine, theirs
 
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -181,13 +161,10 @@ def _recoded(places: Sequence[int], codes: Sequence[Codes | None], raw: Array) -
     return found
 
 
-def _added(tally: Codes, codes: Codes) -> Codes:
+def _added(tally: Codes, codes: Codes, is_full: bool) -> Codes:
+    """The tally with these codes counted; of a column that names rows only nulls and all others."""
+    if is_full:
+        tally, codes = np.array([tally[0], tally[1:].sum()]), np.where(codes == MISSING, MISSING, 0)
     more = np.bincount(codes - MISSING, minlength=len(tally))
     more[: len(tally)] += tally
     return more
-
-
-def _counted(tally: Codes, codes: Codes) -> Codes:
-    """Of a column that names rows: nulls, and all others."""
-    nulls = int((codes == MISSING).sum())
-    return np.array([tally[0] + nulls, tally[1:].sum() + len(codes) - nulls])

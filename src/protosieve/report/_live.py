@@ -14,11 +14,11 @@ from typing import Any, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from protosieve.errors import OutputError, ParameterError, arg
-from protosieve.report._guarded import PATIENCE, GuardedServer
+from protosieve.report._limited_server import PATIENCE, LimitedServer
 
 __all__ = ["HERE", "Live"]
 
-Story: TypeAlias = Mapping[str, Any]
+PageData: TypeAlias = Mapping[str, Any]
 
 HERE = "127.0.0.1:0"  # this machine, any free port
 _HOLD = 20.0  # seconds a request waits for news before it is sent away empty-handed
@@ -34,24 +34,24 @@ _HEADERS = {
 
 
 class Live:
-    """Serves one story, which changes; a context manager that stops serving when it ends.
+    """Serves the page of one report, which changes; a context manager that stops serving when it ends.
 
     ``at`` is ``host:port``, port 0 for any that is free. Pages wait for news (long polling): what is published is on
-    the screen at once, and a page that looks on costs nothing in between. Whoever does not know ``address``, with its
-    128 random bits, is told there is nothing.
+    the screen at once, and a page that looks on costs nothing in between. Without the ``address`` and its 128 random
+    bits, a request is told there is nothing.
 
     >>> from urllib.request import urlopen
-    >>> with Live(lambda story: str(story["title"]).encode(), {"title": "nothing yet"}) as live:
+    >>> with Live(lambda data: str(data["title"]).encode(), {"title": "nothing yet"}) as live:
     ...     live.publish({"title": "20 of 1,797 rows"})
     ...     urlopen(live.address).read()
     b'20 of 1,797 rows'
     """
 
-    def __init__(self, render: Callable[[Story], bytes], story: Story, at: str = HERE) -> None:
+    def __init__(self, render: Callable[[PageData], bytes], data: PageData, at: str = HERE) -> None:
         self._render = render
         self._news = threading.Condition()
         self._version = 0
-        self.publish(story)
+        self.publish(data)
         self._asked = -_LOOKING  # when a page asked for news last
         self._token = secrets.token_urlsafe(16)
         self._server = _listen(at, self)
@@ -64,12 +64,12 @@ class Live:
         shown = f"[{host!s}]" if ":" in str(host) else str(host)
         return f"http://{shown}:{port}/{self._token}/"
 
-    def publish(self, story: Story) -> None:
-        """Show this from now on; O(size of the story)."""
-        body = json.dumps(story, ensure_ascii=False, allow_nan=False)
+    def publish(self, data: PageData) -> None:
+        """Show this from now on; O(size of the data)."""
+        body = json.dumps(data, ensure_ascii=False, allow_nan=False)
         with self._news:
             self._version += 1
-            self._story, self._body = story, f'{{"version": {self._version}, "story": {body}}}'.encode()
+            self._data, self._body = data, f'{{"version": {self._version}, "report": {body}}}'.encode()
             self._news.notify_all()
 
     def __enter__(self) -> Self:
@@ -89,23 +89,23 @@ class Live:
 
     def page(self) -> bytes:
         """The whole page as it would be now."""
-        return self._render(self._story)
+        return self._render(self._data)
 
     def news(self, after: int) -> bytes | None:
-        """The story once it is newer than version ``after``; ``None`` where that takes too long."""
+        """The report once it is newer than version ``after``; ``None`` where that takes too long."""
         with self._news:
             self._asked = time.monotonic()
             known = self._news.wait_for(lambda: self._version > after, _HOLD)
             return self._body if known else None
 
     def path_in(self, path: str) -> str | None:
-        """What is asked for, of whoever knows the token; ``None`` for all others."""
+        """What is asked for, where the token is right; else ``None``."""
         token, slash, rest = path.removeprefix("/").partition("/")
         known = hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
         return rest if known and slash else None
 
 
-class _Server(GuardedServer):
+class _Server(LimitedServer):
     def __init__(self, host: str, port: int, live: Live) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.live = live
@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.extend(self.connection, _HOLD)
         if what == "":
             self._answer(HTTPStatus.OK, self.server.live.page(), "text/html; charset=utf-8")
-        elif what == "story.json":
+        elif what == "report.json":
             self._tell(asked.query)
         else:
             self._answer(HTTPStatus.NOT_FOUND)

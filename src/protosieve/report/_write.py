@@ -4,12 +4,10 @@ import os
 from typing import Any
 
 from protosieve._atomic import check_place, write_whole
-from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError
-from protosieve.report._material import Material
-from protosieve.report._page import render
-from protosieve.report._story import story
-from protosieve.report._view import View
+from protosieve.insight import View, describe
+from protosieve.report._page import page_data, render
+from protosieve.result import Prototypes
 
 __all__ = ["check_report", "save_page", "write_report"]
 
@@ -19,10 +17,10 @@ _ENDINGS = (".html", ".htm")
 def write_report(result: Prototypes, path: str | os.PathLike[str], data: Any = None, **view: Any) -> None:
     """Write one page about a result to ``path``, complete or not at all.
 
-    ``data`` is what `Material.of` takes, ``view`` what `View` does. See `story` for the cost.
+    ``data`` is what `describe` takes, ``view`` what `View` does. See `describe` for the cost.
     """
     check_report(path)
-    save_page(path, render(story(Material.of(result, data, View(**view)))))
+    save_page(path, render(page_data(describe(result, data, View(**view)))))
 
 
 def save_page(path: str | os.PathLike[str], page: bytes) -> None:

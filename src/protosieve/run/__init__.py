@@ -1,11 +1,11 @@
-"""A run from files to prototypes: `select`, where its passes are made, what is kept on the way, who is told."""
+"""A run from files to prototypes: `select`, the engines that make its passes, its folder of kept work, its progress."""
 
 from protosieve.run._dask import Cluster, LocalWorkers
+from protosieve.run._draw_sample import draw_sample
 from protosieve.run._drive import Driver, choose, conclude
 from protosieve.run._estimate import Estimate, estimate
+from protosieve.run._executor import window_of
 from protosieve.run._progress import Tick
-from protosieve.run._read_result import draw_sample, read_prototypes
-from protosieve.run._scheduler import window_of
 from protosieve.run._select import begin, run, select
 from protosieve.run._signals import Stopped
 from protosieve.run._store import Store
@@ -27,7 +27,6 @@ __all__ = [
     "conclude",
     "draw_sample",
     "estimate",
-    "read_prototypes",
     "report_place",
     "run",
     "select",

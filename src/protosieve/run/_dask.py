@@ -1,16 +1,16 @@
-"""Dask as an executor: processes of this machine, or a cluster that is there already."""
+"""Dask as an executor: processes on this machine, or an existing cluster."""
 
 import multiprocessing
 import signal
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
-from protosieve._words import one_line
+from protosieve._formatting import one_line
 from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.selectors import whole_number
 
@@ -30,11 +30,12 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class Dask(Executor, ABC):
-    """A client of Dask's as an executor; it connects, or the cluster is started, with the first task."""
+class Dask(Executor):
+    """A Dask client as an executor; ``connected`` connects, or starts its cluster, with the first task."""
 
-    def __init__(self) -> None:
+    def __init__(self, connected: Callable[[], AbstractContextManager[Any]]) -> None:
         _distributed()
+        self._connected = connected
         self._stack = ExitStack()
         self._inner: Any = None
         self._lock = threading.Lock()
@@ -52,7 +53,7 @@ class Dask(Executor, ABC):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of tasks, whatever is done about them now: ``wait`` and ``cancel_futures`` change nothing."""
+        """Drop all tasks; ``wait`` and ``cancel_futures`` make no difference."""
         self._is_over = True
         self._stack.close()
 
@@ -66,20 +67,16 @@ class Dask(Executor, ABC):
         executor: Executor = client.get_executor(retries=_RETRIES, pure=False)
         return executor
 
-    @abstractmethod
-    def _connected(self) -> AbstractContextManager[Any]:
-        """A client, closed with the context."""
-
 
 def _check_guard() -> None:
-    """In a process that is being started, which runs the script that starts it once more."""
+    """A process that is being started runs the script again; it must not start more of them."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ParameterError(f"workers are started anew by each of them; {_GUARD}")
 
 
 def _without_interrupts() -> None:
-    """Threads and processes begun by this thread leave Ctrl-C, and the end of a terminal, to the driver: all are told
-    of them.
+    """Threads and processes begun by this thread leave Ctrl-C, and the end of a terminal, to the driver: the system
+    sends these to all processes.
     """
     if hasattr(signal, "pthread_sigmask"):  # Windows has none
         resource_tracker.ensure_running()  # which undoes it when it starts
@@ -87,11 +84,11 @@ def _without_interrupts() -> None:
 
 
 class LocalWorkers(Dask):
-    """So many processes on this machine, of one thread each: a Dask cluster of its own, without limits of memory or a
-    dashboard. One that dies is replaced, and what it was at is done again.
+    """``workers`` processes on this machine, of one thread each: a Dask cluster without memory limits or a dashboard. A
+    process that dies is replaced, and its task is done again.
 
-    They start with the first task, and end with `shutdown`. In a script, use it below ``if __name__ == "__main__":``,
-    as all that starts processes.
+    They start with the first task and end with `shutdown`. In a script, use it below ``if __name__ == "__main__":``,
+    like everything that starts processes.
 
     Examples
     --------
@@ -102,28 +99,21 @@ class LocalWorkers(Dask):
 
     def __init__(self, workers: int) -> None:
         whole_number(1).check("select", "workers", workers)
-        super().__init__()
+        super().__init__(partial(_local, workers))
         self.workers = self._max_workers = workers
 
     def _start(self) -> Executor:
-        """In another thread Ctrl-C cannot leave a cluster half made; nor does it reach processes begun there."""
+        """In another thread: there Ctrl-C can neither leave a cluster half started nor reach its processes."""
         _check_guard()
         with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
             return starter.submit(super()._start).result()
-
-    def _connected(self) -> AbstractContextManager[Any]:
-        return _local(self._max_workers)
 
 
 class Cluster(Dask):
     """The workers of the scheduler at ``address``, such as ``tcp://10.0.0.5:8786``; they stay as they are."""
 
     def __init__(self, address: str) -> None:
-        super().__init__()
-        self._address = address
-
-    def _connected(self) -> AbstractContextManager[Any]:
-        return _there(self._address)
+        super().__init__(partial(_there, address))
 
 
 @contextmanager
@@ -159,7 +149,7 @@ def _cluster(distributed: Any, workers: int) -> Any:
 @contextmanager
 def _there(address: str) -> Iterator[Any]:
     distributed = _distributed()
-    remedy = "give the address it told when it started, such as tcp://10.0.0.5:8786"
+    remedy = "give the address it printed when it started, such as tcp://10.0.0.5:8786"
     if ":" not in address:
         raise InputError(f"{address}: is no address of a Dask scheduler; {remedy}")
     try:

@@ -1,4 +1,4 @@
-"""A run over files from its first pass to its result, wherever the passes are made."""
+"""A run from its first pass to its result, wherever the passes are made."""
 
 import warnings
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protosieve._prototypes import Prototypes
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.objectives import KernelMean
 from protosieve.passes import (
@@ -19,13 +18,16 @@ from protosieve.passes import (
     Pass,
     Plan,
     Records,
+    StreamPass,
     Summary,
     Sums,
     Value,
     by_sample,
     joined_partition,
+    number_of_prototypes,
     settle,
 )
+from protosieve.result import Prototypes
 
 __all__ = ["Driver", "choose", "conclude", "snapshot"]
 
@@ -47,7 +49,10 @@ def choose(job: Job, driver: Driver) -> Prototypes:
 
     Where the uniform sample holds all rows, the selector fits them in memory and no row is read twice. Else every row
     counts in the sums of the mean, and ProtoSwap chooses from the sample; other methods see all rows once more.
+    Standard input, which comes once, is all of it in one pass.
     """
+    if job.options.from_stdin:
+        return driver.one_by_one(_stream(job, driver), job.inputs[0]).result()
     inputs = driver.gather(job.survey(), job.inputs)
     target = driver.gather(job.survey(of_target=True), job.targets) if job.targets else None
     return conclude(job, driver, inputs, target)
@@ -72,32 +77,49 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
 
 
 def _mean(plan: Plan, driver: Driver) -> tuple[KernelMean, Sums | None]:
-    """What rows are judged by; and of inputs that are their own target their best rows, found by the way."""
+    """What rows are judged by; if the inputs are their own target, with their sums, which hold the best rows too."""
     job = plan.job
     if not job.targets:
         sums = driver.gather(plan.sums("sums", plan.estimate, of_target=True, of_input=True), job.inputs)
         return plan.mean(sums.sums), sums
-    comes_once = any(stretch.comes_once for one in job.targets for stretch in one.stretches)
-    if plan.target_sample.is_whole or comes_once:
+    if plan.target_sample.is_whole or _comes_once(job):
         return plan.mean(None), None
     sums = driver.gather(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), job.targets)
     return plan.mean(sums.sums), None
 
 
+def _stream(job: Job, driver: Driver) -> StreamPass:
+    """The pass over standard input. A target is read before, and summed up if it can be read again."""
+    if not job.targets:
+        return StreamPass(job, job.skip)
+    alone = replace(job, inputs=job.targets, targets=[], files=job.target_files)
+    m = number_of_prototypes(job, None)
+    plan = settle(alone, driver.gather(job.survey(of_target=True), job.targets), n_prototypes=m)
+    if plan.candidates.is_whole or _comes_once(job):
+        return StreamPass(job, job.skip, plan, plan.mean(None))
+    work = replace(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), counts=plan.counts)
+    return StreamPass(job, job.skip, plan, plan.mean(driver.gather(work, job.targets).sums))
+
+
+def _comes_once(job: Job) -> bool:
+    """Whether the target cannot be read again."""
+    return any(stretch.comes_once for one in job.targets for stretch in one.row_ranges)
+
+
 def _records(plan: Plan, driver: Driver, numbers: NDArray[np.int64]) -> Records:
-    """The users' own columns of prototypes; read once more where they were not kept."""
+    """The users' own columns of prototypes; read again if they were not kept."""
     records = plan.records
     if not np.isin(numbers, records.numbers).all():
         work, partitions = plan.fetching(numbers)
-        fetched = driver.gather(work, partitions).records()
+        fetched = driver.gather(work, partitions).records
         records = Records.joined([records, *(one.under(plan.numbering.numbers) for one in fetched)])
     return records.of(numbers)
 
 
 def snapshot(job: Job, summary: Summary) -> Prototypes | None:
-    """What the result would be like by the rows surveyed so far: the choice from a sample of them.
+    """The result by the rows surveyed so far: a selection from a sample of them. Takes a second or so.
 
-    For a look at a run on its way, which it does not change: the summary must be a copy. It costs a second or so.
+    It changes the summary, which must be a copy.
     """
     sampled = summary.sample.rows
     if job.targets or sampled is None or not len(sampled.all_numbers):

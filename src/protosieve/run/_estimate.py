@@ -1,9 +1,10 @@
-"""What a run over partitions will take, told before it reads its rows."""
+"""What a run over files will need, estimated before it reads rows."""
 
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from protosieve._formatting import counted
 from protosieve.means import points_for
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
@@ -102,7 +103,7 @@ class Estimate:
 
 
 def estimate(job: Job, window: int = 1) -> Estimate:
-    """What a run will take, with so many results at a time. No rows are read; docs/scale.md has the formulas."""
+    """What a run will need, with ``window`` results at a time. Reads no rows; docs/scale.md has the formulas."""
     options, rows = job.options, rows_of(job.inputs)
     m = None if options.is_share and rows is None else options.count(rows)
     columns = _columns(job.layout, options.max_categories)
@@ -130,10 +131,6 @@ def _columns(layout: Layout, max_categories: int) -> int:
 
 
 def _size(rows: int | None, files: int, partitions: int, passes: int) -> str:
-    counted = "rows that only reading will count," if rows is None else f"{rows:,} rows"
+    there = "rows that only reading will count," if rows is None else counted(rows, "row")
     times = "once" if passes == 1 else f"{passes} times"
-    return f"{counted} in {_several(files, 'file')}: {_several(partitions, 'partition')}, read {times}"
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' if count != 1 else ''}"
+    return f"{there} in {counted(files, 'file')}: {counted(partitions, 'partition')}, read {times}"

@@ -1,15 +1,15 @@
-"""What a long run tells on its way."""
+"""How far a run has come."""
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from protosieve.passes import Job, Partition
 from protosieve.selectors import Standing
 
-__all__ = ["Progress", "Tick", "Watcher", "tell"]
+__all__ = ["RunProgress", "Tick", "Watcher", "tell", "watching"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,27 @@ class Tick:
 Watcher: TypeAlias = Callable[[Tick], None]
 
 
+@contextmanager
+def watching(quiet: bool, progress: Watcher | None = None) -> Iterator[Watcher]:
+    """The watcher of a run: the given callable; else, unless it is ``quiet``, the bar of the command line."""
+    if progress is not None or quiet:
+        yield progress or (lambda _: None)
+        return
+    from protosieve.cli import bar  # needs rich, which not all have
+
+    with bar() as watcher:
+        yield watcher
+
+
 def tell(line: str) -> None:
-    """A line on standard error; the run goes on where that is closed, or a terminal that is gone."""
+    """Print a line to standard error; the run goes on if that is closed."""
     with suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 
-class Progress:
-    """Counts rows and partitions of a pass, in whatever order they come, and tells of them."""
+class RunProgress:
+    """Counts rows and partitions of a pass, in any order, and tells the watchers."""
 
     def __init__(self, job: Job, *watchers: Watcher) -> None:
         self._watchers = watchers

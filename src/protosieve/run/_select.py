@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from protosieve import _defaults as default
-from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
-from protosieve.io import Source, as_dash, check_output, find_sources, write_table
+from protosieve.io import Source, find_sources
 from protosieve.kernels import Kernel
 from protosieve.passes import Job, Options, job_of, options_of
-from protosieve.run._bar import bar
+from protosieve.result import Prototypes
+from protosieve.result.files import as_dash, check_output, write_table
 from protosieve.run._dask import LocalWorkers
-from protosieve.run._drive import choose, snapshot
-from protosieve.run._engine import Engine, Here, OnExecutor
-from protosieve.run._progress import Progress, Watcher, tell
+from protosieve.run._drive import choose
+from protosieve.run._engine import Engine, Here
+from protosieve.run._executor import OnExecutor
+from protosieve.run._progress import RunProgress, Watcher, tell, watching
 from protosieve.run._signals import Stop, Stopped, stops
-from protosieve.run._stdin import Stream
 from protosieve.run._store import Store
 from protosieve.run._watch import Onlookers, report_place, served
 
@@ -113,7 +113,7 @@ def select(
     random_state : int or None, default 0
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
-        ``"error"``: the first row that cannot be used is an error; ``"skip"``: such rows are left out and counted.
+        ``"error"``: the first row that cannot be used is an error; ``"skip"``: such rows are skipped and counted.
     format : str, optional
         Of the inputs, where their names do not tell.
     image_shape : str or tuple, optional
@@ -130,7 +130,7 @@ def select(
         printed to standard error; ``"host:port"`` serves it there. While files are surveyed it shows a choice from the
         sample so far. The page is kept as a file: ``report``, else beside ``output``, else ``prototypes.html``.
     quiet : bool, default True
-        Show no progress bar.
+        Show no progress bar (it needs a terminal, and ``protosieve[cli]``).
     progress : callable, optional
         Called with a `Tick` before every pass and after every block, or partition, in place of the bar.
     executor : concurrent.futures.Executor, optional
@@ -194,9 +194,9 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
             if not given["quiet"] and store is not None and store.there:
-                tell(store.story())
-            with bar(given["quiet"]) if given["progress"] is None else nullcontext(given["progress"]) as watcher:
-                result = _result(job, sources, store, onlookers, watcher, given["executor"], given["window"])
+                tell(store.told())
+            with watching(given["quiet"], given["progress"]) as watcher:
+                result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
             if output is not None:
                 write_table(result.table, os.fspath(output), dict(result.provenance or {}))
             onlookers.finish(result)
@@ -206,7 +206,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
 
 
 def begin(options: Options, command: str | None = None) -> tuple[Job, list[Source]]:
-    """Look at the heads of all files: what is to be done, and all that is read."""
+    """Look at the heads of all files; returns what is to be done, and all files that are read."""
     inputs = find_sources(options.inputs, options.format)
     target = [] if options.target is None else find_sources(options.target, options.format)
     return job_of(options, inputs, target, command), [*inputs, *target]
@@ -214,20 +214,17 @@ def begin(options: Options, command: str | None = None) -> tuple[Job, list[Sourc
 
 def _result(
     job: Job,
-    sources: Sequence[Source],
     store: Store | None,
     onlookers: Onlookers,
     watcher: Watcher,
     executor: Executor | None,
     window: int | None,
 ) -> Prototypes:
-    progress = Progress(job, watcher, onlookers)
+    progress = RunProgress(job, watcher, onlookers)
     with stops() as stop:
         try:
             with _engine(job, progress, stop, store, executor, window) as engine:
-                if job.options.from_stdin:
-                    return _streamed(job, sources[0], engine, onlookers, progress, stop)
-                onlookers.look = lambda: _so_far(job, engine)
+                onlookers.look = engine.look
                 with stop.at_once(), nullcontext() if store is None else store.relied_on():
                     return choose(job, engine)
         except Stopped as stopped:
@@ -235,25 +232,9 @@ def _result(
             raise
 
 
-def _streamed(
-    job: Job, source: Source, engine: Engine, onlookers: Onlookers, progress: Progress, stop: Stop
-) -> Prototypes:
-    with stop.at_once():
-        stream = Stream.begin(job, engine)
-        onlookers.look = stream.look
-        with stop.held_back():
-            stream.read(source, progress, stop)
-        return stream.result()
-
-
-def _so_far(job: Job, engine: Engine) -> Prototypes | None:
-    known = engine.surveyed()
-    return None if known is None else snapshot(job, known)
-
-
 @contextmanager
 def _engine(
-    job: Job, progress: Progress, stop: Stop, store: Store | None, executor: Executor | None, window: int | None
+    job: Job, progress: RunProgress, stop: Stop, store: Store | None, executor: Executor | None, window: int | None
 ) -> Iterator[Engine]:
     if executor is None:
         yield Here(job, progress, stop, store)
@@ -286,11 +267,11 @@ def _opened(work: Path | None, job: Job, others: Sequence[Path | None]) -> Itera
         yield store
 
 
-def _place(progress: Progress, stopped: Stopped, job: Job, store: Store | None, onlookers: Onlookers) -> str:
-    """Where a run was stopped, and what is left of it."""
+def _place(progress: RunProgress, stopped: Stopped, job: Job, store: Store | None, onlookers: Onlookers) -> str:
+    """Where a run was stopped, and what is kept of it."""
     left = onlookers.leave(progress.place) if stopped.whole else None
     if store is not None:
-        told = f"{progress.place}; {store.untouched()}"
+        told = f"{progress.place}; what was done is kept in {store.folder}: the same run goes on from there"
         return f"{told}; {left}" if left else told
     hint = "" if job.options.from_stdin else f". With {arg('work', 'DIR')} a run can go on later"
     return f"{progress.place}; {left or 'nothing was written'}{hint}"
@@ -304,7 +285,7 @@ def _check_executor(executor: Any, window: int | None) -> None:
 
 
 def _check_stream(given: Mapping[str, Any]) -> None:
-    """What standard input, which comes once and in one piece, has no use for."""
+    """Refuse what standard input, one stream that comes once, cannot be combined with."""
     if given["work"] is not None:
         raise ParameterError(
             f"{arg('work')} cannot bring back rows of standard input; store them in a file first, or use the "
@@ -317,7 +298,7 @@ def _check_stream(given: Mapping[str, Any]) -> None:
 
 
 def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) -> None:
-    """What is written must not take the place of what is read, nor one of them that of another."""
+    """No output may overwrite an input, or another output."""
     taken = {os.path.realpath(source.name): "one of the files to be read" for source in sources}
     for what, path in outputs.items():
         if path is None or os.fspath(path) == "-":
@@ -329,7 +310,7 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
 
 
 def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
-    """What goes on later reads rows from where it was cut short."""
+    """A run that can go on later must be able to read its rows again."""
     once = next((source for source in sources if source.comes_once), None)
     if work is not None and once is not None:
         raise ParameterError(
@@ -339,7 +320,7 @@ def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
 
 
 def _check_busy(partitions: int, workers: int) -> None:
-    """Whether there is something to do for all workers that are started."""
+    """Warn if there are more workers than partitions."""
     if partitions < workers:
         few = f"{partitions} partition{'s' * (partitions > 1)} for {workers} workers"
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Ctrl-C and the like, taken in at a moment when nothing is half done."""
+"""Ctrl-C and other signals to stop, obeyed at a moment when nothing is half done."""
 
 import signal
 import threading
@@ -17,8 +17,8 @@ _STOPS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP) if
 class Stopped(Message, KeyboardInterrupt):
     """The run was asked to stop by a signal, whose ``number`` this carries.
 
-    It is ``whole`` if nothing was half done: who asks twice is not made to wait for that, and what is half done must
-    not be stored.
+    It is ``whole`` if nothing was half done. A user who asks twice does not wait for that; what is half done must not
+    be stored.
     """
 
     def __init__(self, number: int, whole: bool = True) -> None:
@@ -28,7 +28,7 @@ class Stopped(Message, KeyboardInterrupt):
         self.is_told = False
 
     def tell(self, story: str) -> None:
-        """How far the run had come, and what became of it: the message from now on."""
+        """Make this the message: how far the run had come, and what is kept of it."""
         super().__init__(story)
         self.is_told = True
 
@@ -41,20 +41,20 @@ class Stop:
         self._at_once = False
 
     def check(self) -> None:
-        """Raise `Stopped` if somebody has asked."""
+        """Raise `Stopped` if the user has asked to stop."""
         if self._asked is not None:
             raise Stopped(self._asked)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """While nothing is half done: waiting for rows, which may never come, or between two passes."""
+        """Stop without delay inside: nothing is half done while rows are waited for, or between two passes."""
         self.check()
         with self._may_be_at_once(True):
             yield
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
-        """While something is."""
+        """Hold signals back inside, because something is half done."""
         with self._may_be_at_once(False):
             yield
         self.check()
@@ -69,7 +69,7 @@ class Stop:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked is not None and number == _HANG_UP:
-            return  # no impatience: of a terminal that is closed the system tells, and the shell does so again
+            return  # not impatience: a closed terminal sends it once, and its shell once more
         if self._at_once or self._asked is not None:
             raise Stopped(number, whole=self._at_once)
         self._asked = number
@@ -77,7 +77,7 @@ class Stop:
 
 @contextmanager
 def stops() -> Iterator[Stop]:
-    """Hold interrupts back until `Stop.check`. Only the main thread can; elsewhere they come as they come."""
+    """Hold interrupts back until `Stop.check`. Only the main thread can; in others they arrive as usual."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

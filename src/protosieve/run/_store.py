@@ -1,5 +1,6 @@
 """A folder that keeps the results of partitions, so that a run that was cut short repeats only what is missing."""
 
+import errno
 import os
 import warnings
 import weakref
@@ -11,17 +12,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from protosieve import _state
 from protosieve._atomic import check_replaceable
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
 from protosieve.passes import Choice, Fetched, Job, Options, Summary, Sums, changed
-from protosieve.run._lock import hold, release
 
 __all__ = ["Store"]
 
 _HEAD, _LOCK = "run.npz", "run.lock"
+_NO_LOCKS = (
+    errno.ENOLCK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+)  # of a file system without locks, where others are not kept out
 _STAGES: dict[str, type] = {
     "survey": Summary, "target-survey": Summary, "target-sums": Sums, "sums": Sums, "choose": Choice, "fetch": Fetched,
 }  # fmt: skip
@@ -29,7 +36,7 @@ _STAGES: dict[str, type] = {
 
 @storable
 @dataclass(frozen=True)
-class Head:
+class RunHead:
     """What decides every result that is kept: a run that goes on must have the same."""
 
     version: str
@@ -37,6 +44,7 @@ class Head:
     files: list[dict[str, Any]]
     target_files: list[dict[str, Any]]
     seed: int
+    made: bool  # whether that run has made the folder
 
     def _check_form(self) -> None:
         for file in [*self.files, *self.target_files]:
@@ -45,11 +53,11 @@ class Head:
         require(are_counts(self.seed), "the seed of a run")
 
     @classmethod
-    def of(cls, job: Job) -> "Head":
-        return cls(version("protosieve"), job.options, job.files, job.target_files, job.seed)
+    def of(cls, job: Job, made: bool = False) -> "RunHead":
+        return cls(version("protosieve"), job.options, job.files, job.target_files, job.seed, made)
 
-    def difference(self, now: "Head") -> str | None:
-        """The first of them, in words. A seed that nobody has asked for may be another."""
+    def difference(self, now: "RunHead") -> str | None:
+        """The first one, in words. A seed that was not asked for may be another."""
         if self.version != now.version:
             return f"it was made by protosieve {self.version}, and this is {now.version}"
         others = changed(self.files, now.files) or changed(self.target_files, now.target_files)
@@ -59,19 +67,10 @@ class Head:
 @storable
 @dataclass(frozen=True)
 class Kept:
-    """A result, and the digest of what it follows from: the run, and what the pass was told of earlier ones."""
+    """A result, and the digest of what it follows from: the run and the pass."""
 
     given: str
     value: Any
-
-
-@storable
-@dataclass(frozen=True)
-class Begun:
-    """What the folder of a run begins with."""
-
-    head: Head
-    made: bool  # whether that run has made the folder
 
 
 class Store:
@@ -79,7 +78,7 @@ class Store:
 
     Opened for a job that has begun before, ``seed`` is that job's, and ``there`` counts the results it holds; one of a
     partition that was cut short says where it goes on. Another job's folder is a `StateFileError` that names the first
-    difference. Nothing in it is ever unpickled. It is ours alone until the ``with`` is left or it is removed.
+    difference. Nothing in it is ever unpickled. No other run can use it until the ``with`` is left or it is removed.
     """
 
     def __init__(self, folder: str | os.PathLike[str], job: Job) -> None:
@@ -90,12 +89,11 @@ class Store:
             check_replaceable(path)
         self._release = self._held()
         try:
-            begun = self._begin(Head.of(job), made)
+            self._head = self._begin(RunHead.of(job, made))
         except BaseException:
             self._release()
             raise
-        self.seed = begun.head.seed
-        self._head, self._made = begun.head, begun.made
+        self.seed = self._head.seed
         self._given, self._has_failed, self._has_others = "", False, False
         self.there = sum(path.exists() for path in self._results)
         self._is_used = False  # whether a result that was kept earlier had a part in this run
@@ -109,8 +107,8 @@ class Store:
         place = Path(folder)
         if not (place / _HEAD).exists():
             return ""
-        _check_same(place, _state.read(place / _HEAD), Head.of(job))
-        return f"{_story(place, _results(place, job))}\n"
+        _check_same(place, RunHead.of(job))
+        return f"{_told(place, _results(place, job))}\n"
 
     def __enter__(self) -> "Store":
         return self
@@ -123,9 +121,9 @@ class Store:
         """Whether a file is one of those that a job would write to the folder, and remove."""
         return Path(path).resolve() in _files(Path(folder).resolve(), job)
 
-    def begin(self, *given: object) -> None:
-        """A pass, and what its results follow from besides the run: of other such things they are not its results."""
-        self._given, self._has_others = _state.digest([self._head, *given]), False
+    def begin(self, work: object) -> None:
+        """Start a pass: stored results count only if run and pass are the same."""
+        self._given, self._has_others = _state.digest([self._head, work]), False
 
     def found(self, stage: str, partition: int) -> Any | None:
         """The result of a partition, if it is there and whole."""
@@ -146,40 +144,36 @@ class Store:
         return kept.value
 
     def relied_on(self) -> AbstractContextManager[None]:
-        """Where results of an earlier run do not fit this one, the folder is told of."""
+        """If results of an earlier run do not fit this one, the error names the folder."""
         return _state.relied_on(self.folder, lambda: self._is_used)
 
     def keep(self, stage: str, partition: int, result: Any) -> None:
         """Store a result; if that fails the run goes on, with a warning for the first."""
         try:
-            _state.write(_path(self.folder, stage, partition), Kept(self._given, result.storable()))
+            _state.write(_path(self.folder, stage, partition), Kept(self._given, result))
         except StateFileError as error:
             if not self._has_failed:
                 _warn(f"no result kept of partition {partition}: {error.marked} The run goes on")
             self._has_failed = True
 
-    def story(self) -> str:
-        """What to tell where a run goes on."""
-        return _story(self.folder, self._results)
-
-    def untouched(self) -> str:
-        """What to tell where a run is cut short."""
-        return f"what was done is kept in {self.folder}: the same run goes on from there"
+    def told(self) -> str:
+        """What to tell if a run goes on."""
+        return _told(self.folder, self._results)
 
     def remove(self) -> None:
-        """The run is over, and its result is where it belongs: our files go, and the folder if this run has made it."""
+        """The run is over, and its result is written: our files go, and the folder if this run has made it."""
         try:
-            for path in [*self._unfinished(), *self._files]:
+            for path in [*self._unfinished(), *self._results, self.folder / _HEAD, self.folder / _LOCK]:
                 path.unlink(missing_ok=True)
             self._release()
-            if self._made:
+            if self._head.made:
                 self.folder.rmdir()
         except OSError as error:
             _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
 
     def _make(self) -> bool:
-        """Whether there was no such folder; there is now."""
-        made = not self.folder.exists()
+        """Whether there was no such folder, or one that a killed run has left; there is now."""
+        made = not self.folder.exists() or self._was_left()
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
@@ -189,28 +183,32 @@ class Store:
             ) from error
         return made
 
+    def _was_left(self) -> bool:
+        """Whether a run was killed before it had written what it is, or after it had removed that."""
+        return (self.folder / _LOCK).exists() and not (self.folder / _HEAD).exists()
+
     def _held(self) -> Callable[[], Any]:
-        """Keep others out; returns what lets them in again."""
+        """Keep other runs out; returns what lets them in again. The system does if this process is killed."""
+        lock = FileLock(self.folder / _LOCK, thread_local=False, blocking=False, fallback_to_soft=False)
         try:
-            descriptor = hold(self.folder / _LOCK)
-        except OSError as error:
-            raise OutputError(
-                f"{self.folder}: cannot be written to: {error.strerror or error}; give another {arg('work')}"
-            ) from error
-        if descriptor is None:
+            lock.acquire()
+        except Timeout as error:
             raise OutputError(
                 f"{self.folder}: another run is using it; wait for its end, or give another {arg('work')}"
-            )
-        return weakref.finalize(self, release, descriptor)
+            ) from error
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise OutputError(
+                    f"{self.folder}: cannot be written to: {error.strerror or error}; give another {arg('work')}"
+                ) from error
+        return weakref.finalize(self, lock.release)
 
-    def _begin(self, now: Head, made: bool) -> Begun:
-        """What the folder begins with; written where nothing is there yet."""
-        path = self.folder / _HEAD
-        if path.exists():
-            return _check_same(self.folder, _state.read(path), now)
-        begun = Begun(now, made)
-        _state.write(path, begun)
-        return begun
+    def _begin(self, now: RunHead) -> RunHead:
+        """What the folder begins with; written if nothing is there yet."""
+        if (self.folder / _HEAD).exists():
+            return _check_same(self.folder, now)
+        _state.write(self.folder / _HEAD, now)
+        return now
 
     def _unfinished(self) -> Iterator[Path]:
         """What a run leaves that is killed while it writes."""
@@ -220,19 +218,20 @@ class Store:
                 yield path
 
 
-def _check_same(folder: Path, begun: Any, now: Head) -> Begun:
+def _check_same(folder: Path, now: RunHead) -> RunHead:
     """What a folder began with, if that was the same run."""
-    if not isinstance(begun, Begun):
+    head = _state.read(folder / _HEAD)
+    if not isinstance(head, RunHead):
         raise StateFileError(f"{folder / _HEAD}: is not of a run over files; give another {arg('work')}")
-    difference = begun.head.difference(now)
+    difference = head.difference(now)
     if difference is not None:
         raise StateFileError(
             f"{folder}: is of another run: {difference}. Give what was given then, or delete the folder to start anew"
         )
-    return begun
+    return head
 
 
-def _story(folder: Path, results: Collection[Path]) -> str:
+def _told(folder: Path, results: Collection[Path]) -> str:
     there = sum(path.exists() for path in results)
     return f"{there:,} result{'s' * (there != 1)} of partitions {'is' if there == 1 else 'are'} in {folder} already"
 
@@ -242,19 +241,15 @@ def _path(folder: Path, stage: str, partition: int) -> Path:
 
 
 def _results(folder: Path, job: Job) -> set[Path]:
-    """All that a whole run keeps."""
-    return {_path(folder, stage, number) for stage, count in _stages(job) for number in range(count)}
+    """All that a whole run may keep."""
+    inputs, targets = len(job.inputs), len(job.targets)
+    counts = zip(_STAGES, [inputs, targets, targets, inputs, 1, inputs], strict=True)
+    return {_path(folder, stage, number) for stage, count in counts for number in range(count)}
 
 
 def _files(folder: Path, job: Job) -> set[Path]:
     """All that it writes."""
     return {*_results(folder, job), folder / _HEAD, folder / _LOCK}
-
-
-def _stages(job: Job) -> list[tuple[str, int]]:
-    """The results that a whole run may keep, by their stages."""
-    inputs, targets = len(job.inputs), len(job.targets)
-    return list(zip(_STAGES, [inputs, targets, targets, inputs, 1, inputs], strict=True))
 
 
 def _warn(message: str) -> None:

@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from protosieve import _defaults as default
 from protosieve._typing import Array
 from protosieve.io import find_sources
-from protosieve.passes import Options, job_of, names, settle, several
+from protosieve.passes import Options, job_of, options_of, settle
 from protosieve.preprocess import Encoding
-from protosieve.run._bar import bar
 from protosieve.run._engine import Here
-from protosieve.run._progress import Progress, Watcher
+from protosieve.run._progress import RunProgress, Watcher, watching
 from protosieve.run._signals import stops
 
 __all__ = ["Surveyed", "survey"]
@@ -49,14 +47,12 @@ def survey(
     >>> survey(path, sample=100).rows.shape
     (100, 3)
     """
-    options = Options(
-        inputs=names(inputs, "inputs"),
-        n_prototypes=1,
-        sample=sample,
-        random_state=random_state,
-        **several(columns),
-    )
+    unknown = sorted(columns.keys() - {field.name for field in fields(Options)})
+    if unknown:
+        raise TypeError(f"survey() got an unexpected keyword argument {unknown[0]!r}")
+    asked = {"inputs": inputs, "n_prototypes": 1, "sample": sample, "random_state": random_state}
+    options = options_of({**asked, **columns})
     job = job_of(options, find_sources(options.inputs, options.format), [])
-    with bar(quiet) if progress is None else nullcontext(progress) as watcher, stops() as stop:
-        plan = settle(job, Here(job, Progress(job, watcher), stop, None).gather(job.survey(), job.inputs))
+    with watching(quiet, progress) as watcher, stops() as stop:
+        plan = settle(job, Here(job, RunProgress(job, watcher), stop, None).gather(job.survey(), job.inputs))
     return Surveyed(plan.encoding, plan.n_rows, plan.candidates.rows)

@@ -1,4 +1,4 @@
-"""A run for people to look at: on a page of its own while it goes on, and in a file when it is over."""
+"""A run that can be watched: on a page that is served meanwhile, and in a file when it is over."""
 
 import os
 import time
@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from protosieve._prototypes import Prototypes
 from protosieve.errors import OutputError, ProtosieveWarning
-from protosieve.io import write_table
+from protosieve.insight import Insight, describe
 from protosieve.passes import Options
-from protosieve.report import HERE, Live, Material, View, blank, check_report, render, save_page, story
+from protosieve.report import HERE, Live, check_report, page_data, render, save_page
+from protosieve.result import Prototypes
+from protosieve.result.files import write_table
 from protosieve.run._progress import Tick, tell
 
 __all__ = ["Onlookers", "report_place", "served"]
@@ -39,9 +40,9 @@ def report_place(
 
 
 class Onlookers:
-    """Who is shown a run: a page that is open somewhere, a report in the end, both, or nobody.
+    """What a run is shown by: a live page, a report at the end, both or neither.
 
-    Called with every `Tick`; it takes a look when the last is long enough ago, at what a result costs.
+    Called with every `Tick`; a look costs as much as a result, so it waits long enough after the last one.
     """
 
     def __init__(
@@ -81,10 +82,10 @@ class Onlookers:
                 self._live.publish({**told, "state": over})
 
     def leave(self, place: str) -> str | None:
-        """The run is stopped, at ``place`` and with nothing half done: what there is is written; returns what to say.
+        """The run is stopped at ``place``, with nothing half done: write what there is, and return what to say.
 
-        Only where somebody was looking, as at a stream that never ends: what was to be of all rows is not written of a
-        part behind somebody's back.
+        Only for a run that is watched, such as of a stream that never ends: others do not expect a result of some of
+        their rows.
         """
         if self._live is None or self._place is None or self._tick is None:
             return None
@@ -97,7 +98,7 @@ class Onlookers:
         return None if self._result is None else self._write(self._result, page)
 
     def _write(self, result: Prototypes, page: bytes | None) -> str | None:
-        """The table and the page of what there is, as far as there are places for them; returns what to say."""
+        """Write the table and the page of what there is, to the files that were asked for; returns what to say."""
         there = list[str]()
         try:
             if self._output is not None:
@@ -117,12 +118,12 @@ class Onlookers:
             self._last = _told(result)
         if self._last is not None:  # while rows are summed up nothing else changes
             return {**self._last, "state": _state(tick, None)}
-        return blank(_title(self._options), _state(tick, _waiting(self._options)))
+        return page_data(Insight(_title(self._options)), _state(tick, _waiting(self._options)))
 
 
 @contextmanager
 def _harmless() -> Iterator[None]:
-    """A look that fails must not cost the run: it is told, and the run goes on."""
+    """A look that fails must not stop the run: it becomes a warning."""
     try:
         yield
     except Exception as error:
@@ -135,11 +136,11 @@ def _harmless() -> Iterator[None]:
 
 @contextmanager
 def served(watch: bool | str, options: Options) -> Iterator[Live | None]:
-    """The page of a run that is watched: the address is told on standard error, and serves until the run is over."""
+    """The live page of a run; its address is printed to standard error, and works until the run is over."""
     if not watch:
         yield None
         return
-    first = blank(_title(options), {**_NOWHERE, "note": "Waiting for the first rows."})
+    first = page_data(Insight(_title(options)), {**_NOWHERE, "note": "Waiting for the first rows."})
     with Live(partial(render, live=True), first, HERE if watch is True else str(watch)) as live:
         tell(f"Watch it at {live.address}")
         yield live
@@ -150,7 +151,7 @@ def _title(options: Options) -> str:
 
 
 def _told(result: Prototypes) -> dict[str, Any]:
-    return story(Material.of(result, None, View()))
+    return page_data(describe(result))
 
 
 def _state(tick: Tick, note: str | None) -> dict[str, Any]:

@@ -16,82 +16,80 @@ from sklearn.utils.validation import check_is_fitted
 
 from protosieve import _state
 from protosieve._blas import one_thread
-from protosieve._prototypes import Prototypes
 from protosieve._threads import ahead_of
 from protosieve._typed import are_finite, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
 from protosieve.objectives import Block, KernelMean, Objective, same
+from protosieve.result import Prototypes
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
-from protosieve.selectors._stream import Counts, Judge, Saved, Standing, State, Stream
+from protosieve.selectors._stream import Counts, ObjectiveT, Saved, Standing, State, Stream
 
 __all__ = ["Selection", "StreamSelector"]
 
 
-class StreamSelector(Selector, Generic[State, Judge]):
+class StreamSelector(Selector, Generic[State, ObjectiveT]):
     """Base of the streaming selectors: owns the loop, the buffer and everything public.
 
-    An algorithm supplies six steps, each a function of its own ``progress``, a storable dataclass (``State``), and of
-    the objective it can work with (``Judge``):
+    To add an algorithm, write six steps. Each works on the algorithm's own state, ``progress``, a storable dataclass
+    (``State``), and on the objective it can work with (``ObjectiveT``):
 
     ``_start``
-        the progress before the first row;
+        returns the state before the first row;
     ``_judge``
-        take in a block;
+        takes in a block of rows;
     ``_refresh``
-        the mean has changed: bring members up to date;
+        brings members up to date after the mean has changed;
     ``_value``
-        the objective of what it holds, ``None`` where that is not known on the way;
+        returns the objective of the current set, or ``None`` where it is only known at the end;
     ``_choose``
-        the selection, as of now;
+        returns the selection as of now;
     ``_held``
-        the row numbers a selection may still be made of.
+        returns the numbers of all rows a selection may still contain.
 
-    A call either succeeds or leaves the selector as it was: blocks are judged on a copy of the state, which then
+    A call either succeeds or leaves the selector unchanged: blocks are judged on a copy of the state, which then
     replaces it. Calls from several threads run one after the other.
     """
 
-    verbose: bool
-
-    _stream: Stream[State, Judge]
+    _stream: Stream[State, ObjectiveT]
     _result: Prototypes | None
     _early_target: Any
 
     # -- the steps of an algorithm
 
     @abstractmethod
-    def _start(self, block: Block, objective: Judge, rng: np.random.Generator) -> State: ...
+    def _start(self, block: Block, objective: ObjectiveT, rng: np.random.Generator) -> State: ...
 
     @abstractmethod
-    def _judge(self, progress: State, objective: Judge, block: Block) -> None: ...
+    def _judge(self, progress: State, objective: ObjectiveT, block: Block) -> None: ...
 
     @abstractmethod
-    def _refresh(self, progress: State, objective: Judge) -> None: ...
+    def _refresh(self, progress: State, objective: ObjectiveT) -> None: ...
 
     @abstractmethod
     def _value(self, progress: State) -> float | None: ...
 
     @abstractmethod
-    def _choose(self, progress: State, objective: Judge) -> Selection: ...
+    def _choose(self, progress: State, objective: ObjectiveT) -> Selection: ...
 
     @abstractmethod
-    def _held(self, progress: State, objective: Judge) -> NDArray[np.int64]: ...
+    def _held(self, progress: State, objective: ObjectiveT) -> NDArray[np.int64]: ...
 
     def _accepted(self, progress: State) -> int | None:
-        """Rows that joined a set so far; ``None`` where that is not counted."""
+        """How many rows joined a set so far; ``None`` where that is not counted."""
         return None
 
     def _exchanged(self, progress: State) -> int | None:
-        """Members that have given way to others so far; ``None`` where none ever do."""
+        """How many members were replaced so far; ``None`` where none ever are."""
         return None
 
     def _check_streaming(self) -> None:
-        """Raise `ParameterError` where parameters make no sense for rows that come once."""
+        """Raise `ParameterError` where parameters need rows more than once, which a stream does not offer."""
 
-    def _look_again(self, stream: Stream[State, Judge], rows: Array) -> None:
-        """All of stored data has been judged: an algorithm that makes more than one pass goes on here."""
+    def _look_again(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
+        """Called by ``fit`` after the first pass over all rows: the place for an algorithm to make more passes."""
 
     # -- the public surface
 
@@ -125,7 +123,7 @@ class StreamSelector(Selector, Generic[State, Judge]):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
-        """Go on with the next rows of the stream, in chunks of any size; a chunk without rows changes nothing.
+        """Continue with the next rows of the stream, in chunks of any size; a chunk without rows changes nothing.
 
         Parameters
         ----------
@@ -169,10 +167,10 @@ class StreamSelector(Selector, Generic[State, Judge]):
 
     @property
     def held_indices_(self) -> NDArray[np.int64]:
-        """Row numbers, rising, of all rows a result may still be made of, now or later.
+        """The numbers, in rising order, of all rows that a result may contain, now or later.
 
-        Who keeps something beside each row of a stream, an id or a text, can forget it for every other row. For
-        `ProtoSwap` these are the rows of its sample.
+        If you store something for each row of a stream, such as an id or a text, you can drop it for all other rows.
+        For `ProtoSwap` these are the rows of its sample.
         """
         check_is_fitted(self)
         stream = self._stream
@@ -183,24 +181,24 @@ class StreamSelector(Selector, Generic[State, Judge]):
 
     @property
     def standing_(self) -> Standing:
-        """How the set held is doing, for a glance on the way: a `Standing`. O(1) after the mean's norm is known.
+        """A quick look at the current set: a `Standing`. O(1) once the mean's norm is known.
 
-        A result is better than this: it looks again and solves anew.
+        The result is better than this: it considers candidates once more and solves for the weights again.
         """
         check_is_fitted(self)
         stream = self._stream
         if stream.progress is None:
             return Standing(stream.n_seen, None, None)
-        with self._lock, one_thread():  # the bound is computed once: a glance must not give a result other bits
+        with self._lock, one_thread():  # the bound is computed once: looking must not change the bits of a result
             value = self._value(stream.known)
             bound = 0.0 if value is None else stream.running.running_bound(self.block_size)
         residual = max(0.0, 1 - value / bound) if value is not None and bound > 0 else None
         return Standing(stream.n_seen, residual, self._exchanged(stream.known))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write parameters and state to one ``.npz`` file, to go on from with `protosieve.load`.
+        """Write parameters and state to one ``.npz`` file; `protosieve.load` continues from it.
 
-        The file holds arrays and JSON, no code; it is complete or not there at all. A fixed target is saved too.
+        The file holds arrays and JSON, never code. It is written completely or not at all. A fixed target is saved too.
         """
         _state.write(path, self.saved())
 
@@ -221,15 +219,15 @@ class StreamSelector(Selector, Generic[State, Judge]):
             )
 
     def begin_by(self, objective: Objective, like: Array) -> None:
-        """Begin a stream of rows like these, judged by an objective that was settled elsewhere."""
+        """Begin a stream of rows like these, judged by an objective that was made elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
-        stream.objective = cast(Judge, objective)
+        stream.objective = cast(ObjectiveT, objective)
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None
 
     def objective_for(self, target: Array) -> KernelMean:
-        """What rows are judged by that are to represent the target, as `fit` settles it."""
+        """The objective that `fit` would use to represent this target."""
         rows = self._working(target)
         with one_thread():
             objective = self._objective(rows, rows, generator(self.random_state))
@@ -245,7 +243,7 @@ class StreamSelector(Selector, Generic[State, Judge]):
         self._check_restored()
 
     def _check_restored(self) -> None:
-        """Raise `ValueError`, or whatever else it comes to, where parameters and state do not belong together."""
+        """Raise an error, of any kind, where parameters and state do not belong together."""
         self._check_parameters()
         self._check_unchanged()
         stream, width = self._stream, self.n_features_in_
@@ -253,11 +251,11 @@ class StreamSelector(Selector, Generic[State, Judge]):
         require(stream.pending.shape == (self.block_size, width), "the rows that wait")
         require(names is None or names.shape == (width,), "the names of the columns")
         require(set(stream.parameters) == set(self.get_params(deep=False)) - {"random_state", "verbose"}, "parameters")
-        with suppress(ProtosieveError):  # what may be wrong with rows is no matter of the state
+        with suppress(ProtosieveError):  # rows may be wrong, but that is not the state's fault
             self._rehearse(copy.deepcopy(stream))
 
-    def _rehearse(self, stream: Stream[State, Judge]) -> None:
-        """Go on from a copy for a block, whatever its rows: parts of a state that are right may not fit each other."""
+    def _rehearse(self, stream: Stream[State, ObjectiveT]) -> None:
+        """Judge one block on a copy: the parts of a state may each be valid and still not fit each other."""
         if stream.objective is None:
             return
         with one_thread(), warnings.catch_warnings():
@@ -273,22 +271,22 @@ class StreamSelector(Selector, Generic[State, Judge]):
 
     # -- the loop
 
-    def _go_in(self, X: Any, target: Any) -> tuple[Stream[State, Judge] | None, Array]:
+    def _go_in(self, X: Any, target: Any) -> tuple[Stream[State, ObjectiveT] | None, Array]:
         """A stream for the first rows; ``None`` while there are none."""
         rows = self._working(as_rows(X, "X"))
         target = getattr(self, "_early_target", None) if target is None else target
         if not len(rows):
             if target is not None and self.objective is not None:
                 self._target(target, rows, X)  # which refuses it
-            self._early_target = target  # it came with a chunk without rows: it is for the first that has some
+            self._early_target = target  # given with an empty chunk: it belongs to the first chunk that has rows
             return None, rows
         stream = self._open(rows, self._target(target, rows, X))
         self._remember_columns(X, reset=True)
         self._early_target = None
         return stream, rows
 
-    def _go_on(self, X: Any, target: Any) -> tuple[Stream[State, Judge] | None, Array]:
-        """A copy of the stream, as deep as these rows will change it."""
+    def _go_on(self, X: Any, target: Any) -> tuple[Stream[State, ObjectiveT] | None, Array]:
+        """A copy of the stream: a deep one only if these rows complete a block."""
         stream = self._stream
         if target is not None:
             raise InputError(
@@ -303,7 +301,7 @@ class StreamSelector(Selector, Generic[State, Judge]):
             return copy.deepcopy(stream), rows
         return replace(stream, pending=stream.pending.copy()), rows
 
-    def _open(self, rows: Array, target: Array | None) -> Stream[State, Judge]:
+    def _open(self, rows: Array, target: Array | None) -> Stream[State, ObjectiveT]:
         """An empty stream of rows like these."""
         if self.objective is None:
             self._mean(target).check(target)
@@ -315,16 +313,16 @@ class StreamSelector(Selector, Generic[State, Judge]):
             target=target,
         )
 
-    def _feed(self, stream: Stream[State, Judge], rows: Array) -> None:
-        """Judge every full block; what is left waits."""
+    def _feed(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
+        """Judge every full block; the remaining rows wait for the next call."""
         progress, taken = Progress(type(self).__name__, len(rows)), 0
         for part in self._feed_parts(stream, rows):
             taken += len(part)
             if self.verbose and stream.progress is not None:
                 progress.note(taken, self._value(stream.known))
 
-    def _feed_parts(self, stream: Stream[State, Judge], rows: Array) -> Iterator[Array]:
-        """The same, part by part."""
+    def _feed_parts(self, stream: Stream[State, ObjectiveT], rows: Array) -> Iterator[Array]:
+        """Do so part by part, and yield each part when it is done."""
         while len(rows):
             ahead = stream.blocks_ahead(self.block_size) if stream.n_pending == 0 else 0
             ahead = min(ahead, len(rows) // self.block_size)
@@ -342,24 +340,24 @@ class StreamSelector(Selector, Generic[State, Judge]):
                 self._wait(stream, part)
                 yield part
 
-    def _wait(self, stream: Stream[State, Judge], rows: Array) -> None:
-        """Rows that may fill the block that waits, no more."""
+    def _wait(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
+        """Add rows to the waiting block, at most as many as it has room for; judge it when it is full."""
         stream.pending[stream.n_pending : stream.n_pending + len(rows)] = rows
         stream.n_pending += len(rows)
         if stream.n_pending == self.block_size:
             stream.n_pending = 0
             self._advance(stream, stream.pending.copy())
 
-    def _advance_ahead(self, stream: Stream[State, Judge], rows: Array) -> Iterator[Array]:
-        """Full blocks by one mean: while one is judged, other threads compute the ``mu`` of the next."""
+    def _advance_ahead(self, stream: Stream[State, ObjectiveT], rows: Array) -> Iterator[Array]:
+        """Judge full blocks by one mean: while one is judged, other threads compute the ``mu`` of the next."""
         objective, first = stream.running, stream.n_judged
         starts = range(0, len(rows), self.block_size)
         for block in ahead_of(lambda at: objective.block(first + at, rows[at : at + self.block_size]), starts):
             self._take(stream, block)
             yield block.rows
 
-    def _advance(self, stream: Stream[State, Judge], rows: Array) -> None:
-        """One block, by all that was adopted of those before."""
+    def _advance(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
+        """Judge one block, by everything learnt from the blocks before it."""
         if stream.objective is None:
             self._begin(stream, rows)
         objective = stream.running
@@ -370,8 +368,8 @@ class StreamSelector(Selector, Generic[State, Judge]):
             stream.progress = self._start(block, objective, stream.rng)
         self._take(stream, block)
 
-    def _take(self, stream: Stream[State, Judge], block: Block) -> None:
-        """The target learns of a block, and the algorithm judges it."""
+    def _take(self, stream: Stream[State, ObjectiveT], block: Block) -> None:
+        """Add a block to the target's mean where that follows the stream, and let the algorithm judge it."""
         objective = stream.running
         objective.observe(block)
         mean = stream.own_mean
@@ -384,19 +382,19 @@ class StreamSelector(Selector, Generic[State, Judge]):
             bound = objective.moving_bound(self.block_size) if stream.recorder.is_due else None
             stream.recorder.note(stream.n_judged, value, self._counts(stream), bound or 0.0)
 
-    def _counts(self, stream: Stream[State, Judge]) -> Counts:
+    def _counts(self, stream: Stream[State, ObjectiveT]) -> Counts:
         return Counts(self._accepted(stream.known), self._exchanged(stream.known))
 
-    def _judge_pending(self, stream: Stream[State, Judge]) -> None:
-        """The rows that wait are a block, full or not."""
+    def _judge_pending(self, stream: Stream[State, ObjectiveT]) -> None:
+        """Judge the waiting rows as a block, full or not."""
         if stream.n_pending:
             rest = stream.pending[: stream.n_pending].copy()
             stream.n_pending = 0
             self._advance(stream, rest)
 
-    def _begin(self, stream: Stream[State, Judge], rows: Array) -> None:
-        """The target, the kernel and the mean are settled with the first block."""
-        stream.objective = cast(Judge, self._objective(rows, stream.target, stream.rng))
+    def _begin(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
+        """Fix the target, the kernel and the mean, with the first block."""
+        stream.objective = cast(ObjectiveT, self._objective(rows, stream.target, stream.rng))
         if stream.is_target:
             assert stream.target is not None
             stream.is_target = stream.running.fixed_over(stream.target) is not None
@@ -409,14 +407,14 @@ class StreamSelector(Selector, Generic[State, Judge]):
             return self._caught_up().running
 
     def _finish(self) -> Prototypes:
-        """The result as of now, weights solved in float64; on a copy."""
+        """The result as of now, with weights solved in float64, made from a copy of the stream."""
         stream = self._caught_up()
-        counts = self._counts(stream)  # of the stream: a choice may look at rows again, on this copy
+        counts = self._counts(stream)  # counted before the choice, which may look at rows again on this copy
         chosen = self._choose(stream.known, stream.running)
         return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder, counts)
 
-    def _caught_up(self) -> Stream[State, Judge]:
-        """A copy of the stream: the waiting rows judged, by the newest mean."""
+    def _caught_up(self) -> Stream[State, ObjectiveT]:
+        """A copy of the stream in which the waiting rows are judged and the mean is up to date."""
         stream = copy.deepcopy(self._stream)
         self._judge_pending(stream)
         objective = stream.running
@@ -428,7 +426,7 @@ class StreamSelector(Selector, Generic[State, Judge]):
         return stream
 
     def _check_unchanged(self) -> None:
-        """A stream lives with the parameters it began with."""
+        """Raise `ParameterError` where a parameter has changed since the stream began."""
         for name, began in self._stream.parameters.items():
             now = getattr(self, name)
             if not same(now, began):

@@ -1,28 +1,28 @@
-"""What selectors that need all rows at once share: one look at every row, then the algorithm's choice."""
+"""The base of selectors that need all rows at once: compute every ``mu``, then let the algorithm choose."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Generic, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Prototypes
 from protosieve._typing import Array, Float64, Indices
 from protosieve.objectives import Block, Objective
+from protosieve.result import Prototypes
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._selector import Selection, Selector, generator
-from protosieve.selectors._stream import Counts, Recorder
+from protosieve.selectors._stream import Counts, ObjectiveT, Recorder
 
-__all__ = ["BatchSelector", "Choice", "earliest", "rounding"]
+__all__ = ["BatchSelector", "Picks", "earliest", "rounding"]
 
 _ROUNDING = 4  # times the machine epsilon times the largest mu: gradients that are closer are equal
 
 
 @dataclass(frozen=True)
-class Choice:
+class Picks:
     """Rows in the order they were chosen, their weights at the end, and ``l`` after each."""
 
     indices: Indices
@@ -30,21 +30,20 @@ class Choice:
     values: Float64
 
 
-class BatchSelector(Selector):
+class BatchSelector(Selector, Generic[ObjectiveT]):
     """Base of the selectors that hold all rows in memory: ``fit`` checks, computes every ``mu``, and has rows chosen.
 
-    An algorithm supplies one step, ``_pick``: from all rows, as one `Block`, to a `Choice` of at most ``n_prototypes``.
-    A ``fit`` either succeeds or leaves the selector as it was.
+    An algorithm supplies one step, ``_pick``: from all rows, as one `Block`, to a `Picks` of at most ``n_prototypes``,
+    by an objective of the kind it can work with (``ObjectiveT``).
+    A ``fit`` either succeeds or leaves the selector unchanged.
     """
 
-    verbose: bool
-
     _result: Prototypes
-    _choice: Choice
-    _known: Objective
+    _choice: Picks
+    _known: ObjectiveT
 
     @abstractmethod
-    def _pick(self, objective: Any, source: Block, progress: Progress | None) -> Choice: ...
+    def _pick(self, objective: ObjectiveT, source: Block, progress: Progress | None) -> Picks: ...
 
     def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
         """Select from the rows of ``X``.
@@ -63,7 +62,7 @@ class BatchSelector(Selector):
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
             match = rows if given is None and self.objective is None else given
-            objective = self._objective(rows[: self.block_size], match, generator(self.random_state))
+            objective = cast(ObjectiveT, self._objective(rows[: self.block_size], match, generator(self.random_state)))
             source = self._survey(objective, rows)
             choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))
             selection = Selection(choice.indices.astype(np.int64), rows[choice.indices], choice.weights)
@@ -91,7 +90,7 @@ class BatchSelector(Selector):
 
     @property
     def order_objectives_(self) -> Float64:
-        """``l`` after each choice, in the rows' precision: where it flattens out, more prototypes say little more."""
+        """``l`` after each choice, in the rows' precision: where it flattens out, more prototypes add little."""
         check_is_fitted(self)
         return self._choice.values.copy()
 
@@ -106,7 +105,7 @@ class BatchSelector(Selector):
         return Progress(type(self).__name__, total, unit) if self.verbose else None
 
     def _survey(self, objective: Objective, rows: Array) -> Block:
-        """All rows as one block, looked at ``block_size`` at a time; O(n size_of_mean d)."""
+        """All rows as one block, computed ``block_size`` rows at a time; O(n size_of_mean d)."""
         parts = [slice(start, start + self.block_size) for start in range(0, len(rows), self.block_size)]
         progress = self._progress(len(rows), "rows")
         mu, diagonal, norm = np.empty(len(rows)), np.empty(len(rows)), 0.0

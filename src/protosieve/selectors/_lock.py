@@ -1,7 +1,6 @@
-"""One lock per selector, for those that several threads use.
+"""One lock per selector, for selectors that several threads use.
 
-It is kept beside the selector, not in it: copies, clones, pickles and state files know nothing of it, and each copy has
-a lock of its own.
+It is stored outside the selector: copies, clones, pickles and state files do not contain it, and each copy has its own.
 """
 
 import os
@@ -18,10 +17,10 @@ _LOCKS: WeakKeyDictionary[object, Lock] = WeakKeyDictionary()
 
 
 def lock_of(owner: object) -> Lock:
-    """The lock of an object, which a thread that holds it may take again; O(1)."""
-    return _LOCKS.setdefault(owner, threading.RLock())  # one step to other threads: no Python code runs inside
+    """The reentrant lock of an object; O(1)."""
+    return _LOCKS.setdefault(owner, threading.RLock())  # atomic: no Python code runs inside
 
 
-# A forked process has one thread: locks that the others held would never be let go.
+# A forked process has one thread: locks that other threads held would never be released.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LOCKS.clear)

@@ -1,21 +1,22 @@
 """MMDCritic: batch greedy selection with equal weights (Kim, Khanna and Koyejo)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from protosieve._typing import Array, Float64, Indices
-from protosieve.means import Mean
 from protosieve.objectives import Block, KernelMean, Weighed
-from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
+from protosieve.selectors._batch import BatchSelector, Picks, earliest, rounding
 from protosieve.selectors._progress import Progress
+from protosieve.selectors._selector import parameters
 
 __all__ = ["MMDCritic"]
 
 _PART = 4096  # rows a chosen one is compared with at once
 
 
-class MMDCritic(BatchSelector):
+@parameters
+class MMDCritic(BatchSelector[KernelMean]):
     """Add the row that brings the plain mean of the prototypes closest to the target, m times; all rows in memory.
 
     Every prototype counts the same: t of them have weight 1 / t each, and ``l`` at these weights is half of what the
@@ -30,25 +31,24 @@ class MMDCritic(BatchSelector):
 
     of equal ones the earliest. Choices are nested: the first k of ``order_`` are what ``n_prototypes=k`` would choose.
 
-    Take it where prototypes must count the same: an unweighted subset to look at, to label or to train on. Where
-    weights are welcome `ProtoDash` comes closer to the target with the same number of rows. Adding a row can lower
-    ``J_b`` when none is left that fits; m rows are returned all the same, and ``order_objectives_`` shows where it was
-    best.
+    Use it if all prototypes must count the same: an unweighted subset to look at, to label or to train on. If you can
+    use weights, `ProtoDash` comes closer to the target with the same number of rows. If no remaining row fits, adding
+    one lowers ``J_b``; m rows are returned all the same, and ``order_objectives_`` shows where it was best.
 
     Parameters
     ----------
     n_prototypes : int, default 10
-        So many rows are kept, or all where there are fewer; m.
+        Rows to keep, m; all rows if there are fewer.
     kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
-        How the target's mean embedding is obtained; exact up to 10,000 to 50,000 rows by default, else calibrated.
+        How the target's mean is computed; by default exact for up to 10,000 to 50,000 rows, else calibrated.
     random_state : int, Generator or None
-        Seeds the rows the kernel's width is learnt from and the sample of a sampled mean.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
         Rows whose mean is computed at once.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -75,24 +75,7 @@ class MMDCritic(BatchSelector):
     summary: ClassVar[str] = "greedy over all rows at once; all weigh the same"
     weighs_equally: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        mean: Mean | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.mean = mean
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
-
-    def _pick(self, objective: KernelMean, source: Block, progress: Progress | None) -> Choice:
+    def _pick(self, objective: KernelMean, source: Block, progress: Progress | None) -> Picks:
         m = min(self.n_prototypes, len(source)) if source.mu.max() > 0 else 0  # no set of rows with mu <= 0 has l > 0
         chosen: Indices = np.zeros(m, np.intp)
         values = np.zeros(m)
@@ -107,7 +90,7 @@ class MMDCritic(BatchSelector):
             self._add_similarities(total, objective, source, j)
             if progress is not None:
                 progress.note(t, float(values[t - 1]))
-        return Choice(chosen, np.full(m, 1 / max(m, 1)), values)
+        return Picks(chosen, np.full(m, 1 / max(m, 1)), values)
 
     def _add_similarities(self, total: Float64, objective: KernelMean, source: Block, row: int) -> None:
         one = source.points.take(slice(row, row + 1))
@@ -115,6 +98,6 @@ class MMDCritic(BatchSelector):
             part = slice(start, start + _PART)
             total[part] += objective.kernel.block(source.points.take(part), one)[:, 0]
 
-    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
         """Equal weights, and ``l`` there: half of ``J_b``."""
-        return objective.weighed(rows, start, mu)
+        return objective.weighed(rows, start)

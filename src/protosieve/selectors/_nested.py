@@ -1,4 +1,4 @@
-"""Parameters of parameters, ``kernel__width`` as scikit-learn writes it, of values that are never changed in place."""
+"""Nested parameters in scikit-learn's notation, such as ``kernel__width``, of values that never change in place."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ __all__ = ["parts_of", "split", "with_parts"]
 
 
 def split(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Parameters by name, and the parts to change of others.
+    """Separate plain parameters from nested ones.
 
     >>> split({"n_prototypes": 5, "kernel__width": 2.0})
     ({'n_prototypes': 5}, {'kernel': {'width': 2.0}})
@@ -29,7 +29,7 @@ def parts_of(value: object) -> dict[str, Any]:
 
 
 def with_parts(owner: str, name: str, value: Any, parts: Mapping[str, Any]) -> Any:
-    """A new value, with some of its parameters changed."""
+    """A copy of the value with some of its parameters changed."""
     known = _names(value)
     for part in parts:
         if part not in known:

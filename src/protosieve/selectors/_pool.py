@@ -11,13 +11,13 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Points
 from protosieve.objectives import Block
 
-__all__ = ["Pool"]
+__all__ = ["Newcomers", "Pool"]
 
 
 @storable
 @dataclass
 class Pool:
-    """Rows by slot. Sets name their members by slots; `sweep` gives back the slots no set names any more.
+    """Rows by slot. Sets refer to their members by slots; `sweep` frees the slots that no set uses any more.
 
     Memory is at most twice what the sets hold.
     """
@@ -28,7 +28,7 @@ class Pool:
     mu: Float64
     diagonal: Float64
     size: int = 0
-    added: int = 0  # rows that were kept, ever
+    added: int = 0  # rows added since the beginning
 
     def _check_form(self) -> None:
         held = slice(self.size)
@@ -60,12 +60,12 @@ class Pool:
         return slot
 
     def as_block(self) -> Block:
-        """All rows, as if they had come together."""
+        """All rows as one block."""
         held = slice(self.size)
         return Block(0, self.rows[held], Points(self.left[held]), self.mu[held], self.diagonal[held])
 
     def sweep(self, used: Indices) -> Indices | None:
-        """Give up all slots but the ``used`` ones, if that is at least a third of them.
+        """Free all slots but the ``used`` ones, if that is at least a third of them.
 
         Returns where each old slot is now, or ``None`` if nothing has moved.
         """
@@ -83,3 +83,17 @@ class Pool:
             new = np.zeros((room, *old.shape[1:]), old.dtype)
             new[: len(keep)] = old[keep]
             setattr(self, name, new)
+
+
+class Newcomers:
+    """The rows of a block that join sets: each gets one slot of the pool, however many sets take it."""
+
+    def __init__(self, pool: Pool, block: Block) -> None:
+        self.pool, self.block = pool, block
+        self._slots: dict[int, int] = {}
+
+    def newcomer(self, j: int) -> int:
+        """The slot of row j of the block."""
+        if j not in self._slots:
+            self._slots[j] = self.pool.add(self.block, j)
+        return self._slots[j]

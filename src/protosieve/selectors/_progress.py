@@ -1,4 +1,4 @@
-"""A word now and then while a long call is at work."""
+"""Progress messages of a long call."""
 
 import sys
 import time
@@ -9,14 +9,14 @@ _EVERY = 1.0  # seconds between two lines
 
 
 class Progress:
-    """Lines on standard error, at most one a second; a call that takes less than that says nothing."""
+    """Prints a line on standard error at most once a second; a shorter call prints nothing."""
 
     def __init__(self, name: str, total: int, unit: str = "rows") -> None:
         self._name, self._total, self._unit = name, total, unit
         self._start = self._last = time.monotonic()
 
     def note(self, done: int, value: float | None) -> None:
-        """``done`` of all is done; ``value`` is the objective of what is held, where it is known."""
+        """Report that ``done`` of all are done; ``value`` is the objective of the current set, where it is known."""
         now = time.monotonic()
         if now - self._last < _EVERY:
             return

@@ -1,7 +1,7 @@
 """ProtoBasic: the m rows most similar to the target (Algorithm 1 of the paper)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_finite, are_rows, require
 from protosieve._typing import Array, Float64
-from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
 from protosieve.sampling import SampledRows
 from protosieve.selectors._base import Selection, StreamSelector
+from protosieve.selectors._selector import parameters
 
 __all__ = ["Best", "ProtoBasic"]
 
@@ -31,7 +31,7 @@ class Best:
         return cls(np.zeros(0, np.int64), like[:0].copy(), np.zeros(0))
 
     def take(self, pull: Float64, numbers: NDArray[np.int64], rows: Array, m: int) -> None:
-        """The m best of those held and some later rows."""
+        """Keep the m best of the current rows and some later ones."""
         better = np.flatnonzero(pull > self.pull.min()) if len(self.pull) == m else np.arange(len(pull))
         if not len(better):
             return
@@ -49,13 +49,13 @@ class Best:
         return found
 
     def others(self, sample: SampledRows) -> SampledRows:
-        """Those that are not in a sample; their means are left open."""
+        """The rows that are not in a sample; their means are not computed."""
         other = ~np.isin(self.indices, sample.numbers)
         rows = self.rows[other].astype(sample.rows.dtype, copy=False)
         return SampledRows(rows, self.indices[other], np.zeros(len(rows)))
 
     def renew(self, objective: Objective) -> None:
-        """The mean has changed."""
+        """Compute gradients again after the mean has changed."""
         self.pull = objective.at_zero(self.rows)
 
     def selection(self) -> Selection:
@@ -69,10 +69,11 @@ class Best:
         require((np.diff(self.indices) > 0).all() and (self.indices >= 0).all(), "the numbers of the best rows")
 
     def _check(self, m: int) -> None:
-        assert len(self.indices) == len(self.rows) == len(self.pull) <= m
-        assert (np.diff(self.indices) > 0).all()
+        self._check_form()
+        assert len(self.pull) <= m
 
 
+@parameters
 class ProtoBasic(StreamSelector[Best, Objective]):
     """Keep the m rows with the largest gradient at zero, weigh them at the end.
 
@@ -80,12 +81,12 @@ class ProtoBasic(StreamSelector[Best, Objective]):
     smoothness ``C_m`` the value is at least ``c_m / C_m`` of the best set of m rows (Theorem 5.3). For the kernel mean
     the gradient at zero is ``mu_j``, the mean similarity of row j to the target.
 
-    It looks at one row at a time and never at two together, so it keeps many rows that say the same: expect little
-    variety. It is the fastest, and the method of choice where all that is wanted is the part of the source that is most
-    like the target. Of equal gradients the earlier row stays.
+    It never compares rows with each other, so it keeps many similar rows: expect little variety. It is the fastest
+    selector, and the right one if all you want is the part of the source that is most like the target. Of equal
+    gradients the earlier row stays.
 
-    Adding a better row can lower ``l`` of the set; what never falls along the stream is ``sum_j mu_j^2``, which the
-    guarantee rests on.
+    A better row can lower ``l`` of the set; what never falls along the stream is ``sum_j mu_j^2``, on which the
+    guarantee rests.
 
     Parameters
     ----------
@@ -94,18 +95,18 @@ class ProtoBasic(StreamSelector[Best, Objective]):
     kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to 10,000 to 50,000 rows, else calibrated.
+        How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
+        50,000 rows, else calibrated.
     objective : Objective, optional
-        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
-        for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
+        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic`, `Poisson`, or `SetFunction` for a
+        function of your own. See `protosieve.objectives`. Kernel and mean are not used then.
     random_state : int, NumPy generator or None
-        Seed of the sample for the width and of the reservoir.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
-        Rows judged together. With a target results depend on it in the last bits only; without one also through the
-        rows the width is learnt from and the moments at which the sample is looked at.
+        Rows judged together. With a target it changes only the last bits of a result. Without one it also decides which
+        rows the width is learnt from, and when the mean is updated.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -134,24 +135,7 @@ class ProtoBasic(StreamSelector[Best, Objective]):
     summary: ClassVar[str] = "the rows most similar to the target"
     _needs: ClassVar[Need] = Need.VALUES
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        mean: Mean | None = None,
-        objective: Objective | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.mean = mean
-        self.objective = objective
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    objective: Objective | None = None
 
     def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Best:
         return Best.none(block.rows)

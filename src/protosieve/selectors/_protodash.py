@@ -10,11 +10,11 @@ import numpy as np
 
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
-from protosieve.means import Mean
 from protosieve.objectives import Block, FittedObjective, KernelMean, Objective
-from protosieve.selectors._batch import BatchSelector, Choice, earliest, rounding
+from protosieve.selectors._batch import BatchSelector, Picks, earliest, rounding
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rules import Rule
+from protosieve.selectors._selector import parameters
 from protosieve.weights import GRADIENT_TOLERANCE, NonNegativeQP
 
 __all__ = ["ProtoDash"]
@@ -26,7 +26,8 @@ _MOST = 32  # steps guessed at once
 _PART = 2048  # rows whose gradients are computed at once: the products stay in the cache
 
 
-class ProtoDash(BatchSelector):
+@parameters
+class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
     """Take the row with the largest gradient, solve the weights again, m times; all rows in memory.
 
     The gradient of ``l`` at row j, ``mu_j - sum_i w_i k(x_i, x_j)``, says how much of the target near j the prototypes
@@ -34,30 +35,30 @@ class ProtoDash(BatchSelector):
     pursuit, and has a constant-factor guarantee (the objective is weakly submodular). Choices are nested: the first k
     of ``order_`` are what ``n_prototypes=k`` would choose.
 
-    It does well with any kernel and any order of the rows, and is the quality streaming selectors are measured by. It
-    needs all rows in memory and, for targets of up to 10,000 to 50,000 rows, n x n_target kernel values. It stops
-    before m rows when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
+    It does well with any kernel and any order of the rows: it is the yardstick for streaming selectors. It needs all
+    rows in memory and, for targets of up to 10,000 to 50,000 rows, n x n_target kernel values. It stops before m rows
+    when no gradient is positive. Of equal gradients (to rounding) the earliest row is taken.
 
     Parameters
     ----------
     n_prototypes : int, default 10
-        At most so many rows are kept; m.
+        Rows to keep at most, m.
     kernel : Kernel or function, default MultiScale(width="median")
         Similarity of rows; the default learns its width from the data.
     mean : Mean, optional
-        How the target's mean embedding is obtained; exact up to 10,000 to 50,000 rows by default, else calibrated.
+        How the target's mean is computed; by default exact for up to 10,000 to 50,000 rows, else calibrated.
     cache_size : float, default 1000
         Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
         fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
     objective : Objective, optional
-        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; see
-        `protosieve.objectives`. Rows are then features; kernel and mean have no part in it.
+        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic` or `Poisson`; see
+        `protosieve.objectives`. Rows are features then, and kernel and mean are not used.
     random_state : int, Generator or None
-        Seeds the rows the kernel's width is learnt from and the sample of a sampled mean.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
         Rows whose mean is computed at once.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -98,28 +99,10 @@ class ProtoDash(BatchSelector):
         ),
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        mean: Mean | None = None,
-        objective: Objective | None = None,
-        cache_size: float = 1000,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.mean = mean
-        self.objective = objective
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    objective: Objective | None = None
+    cache_size: float = 1000
 
-    def _pick(self, objective: KernelMean | FittedObjective, source: Block, progress: Progress | None) -> Choice:
+    def _pick(self, objective: KernelMean | FittedObjective, source: Block, progress: Progress | None) -> Picks:
         m = min(self.n_prototypes, len(source))
         pursuit = (
             RefittedPursuit(objective, source, m)
@@ -128,12 +111,12 @@ class ProtoDash(BatchSelector):
         )
         while pursuit.advance():
             if progress is not None:
-                progress.note(len(pursuit.chosen), pursuit.value)
-        return Choice(pursuit.chosen, pursuit.weights, np.array(pursuit.values))
+                progress.note(len(pursuit.chosen), pursuit.values[-1])
+        return Picks(pursuit.chosen, pursuit.weights, np.array(pursuit.values))
 
 
 class RefittedPursuit:
-    """The greedy choice where weights are fitted anew at every step: a product with all rows, then a fit."""
+    """The greedy choice where weights are fitted again at every step: a product with all rows, then a fit."""
 
     def __init__(self, objective: FittedObjective, source: Block, m: int) -> None:
         self._objective, self._source, self._m = objective, source, m
@@ -142,10 +125,6 @@ class RefittedPursuit:
         self._least = max(self._rounding, GRADIENT_TOLERANCE * float(source.pull.max(initial=0.0)))
         self.chosen: Indices = np.zeros(0, np.intp)
         self.values: list[float] = []
-
-    @property
-    def value(self) -> float:
-        return self._fit.value
 
     @property
     def weights(self) -> Float64:
@@ -194,12 +173,12 @@ class Guess:
 
 
 class Pursuit:
-    """The greedy choice under way: who is chosen, their weights, and the gradient of every row at these weights."""
+    """A greedy choice in progress: the chosen rows, their weights, and the gradient of every row at these weights."""
 
     def __init__(self, kernel: Kernel, source: Block, m: int, cache_size: float) -> None:
         dtype = source.points.left.dtype
         self._kernel, self._source, self._m = kernel, source, m
-        self._similarities = Similarities(kernel, source.points, m, cache_size)
+        self._similarities = SimilarityCache(kernel, source.points, m, cache_size)
         self._rows_mu = source.mu.astype(dtype)  # minus infinity once a row is chosen: then it is never the largest
         self._gradient = self._rows_mu
         self._room = np.empty(len(source) * _even(min(_MOST, m)), dtype)
@@ -209,10 +188,6 @@ class Pursuit:
         self.qp = NonNegativeQP(noise=float(np.finfo(dtype).eps))
         self.chosen: Indices = np.zeros(0, np.intp)
         self.values: list[float] = []
-
-    @property
-    def value(self) -> float:
-        return self.qp.value
 
     @property
     def weights(self) -> Float64:
@@ -278,7 +253,7 @@ class Pursuit:
         return int(wrong[0]) + 1 if len(wrong) else len(guess)
 
 
-class Similarities:
+class SimilarityCache:
     """Every row against the members: kept as far as the cache goes, computed again beyond it."""
 
     def __init__(self, kernel: Kernel, points: Points, m: int, cache_size: float) -> None:

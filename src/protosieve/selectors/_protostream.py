@@ -1,21 +1,21 @@
 """ProtoStream: a set per threshold, filled by gradient (Algorithm 2 of the paper)."""
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from protosieve._typing import Float64
-from protosieve.means import Mean
 from protosieve.objectives import Block, Objective
 from protosieve.selectors._refits import Refit, Refits
+from protosieve.selectors._selector import parameters
 from protosieve.selectors._threshold import ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 
 __all__ = ["ProtoStream"]
 
 
-_TOGETHER = 16  # rows that pass and are projected in one product; more are wasted, since rows taken change the rest
+_TOGETHER = 16  # rows that pass and are projected in one product; more are wasted: each row taken changes the rest
 
 
 class _ByGradient(Criterion):
@@ -38,6 +38,7 @@ class _ByGradient(Criterion):
         self._program.admit(j)
 
 
+@parameters
 class ProtoStream(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose gradient passes it; return the best set.
 
@@ -46,10 +47,11 @@ class ProtoStream(ThresholdSelector):
     at its own best weights w, then solves its weights again. A row like one already kept has a small gradient, so sets
     are diverse, unlike ProtoBasic's. A full set of threshold tau is worth at least ``tau / C_1`` (Lemma 5.6).
 
-    *When it does well*: kernels narrow enough that single rows differ. *When it does not*: sets fill from the head of
-    the stream, so order matters; and with a wide kernel, such as a Gaussian of the median width, the thresholds are too
-    coarse to find m rows: it then keeps far fewer, and can be worse than random rows with optimal weights. It is the
-    paper's algorithm and stays exactly that.
+    *When it does well*: with kernels narrow enough to tell single rows apart. *When it does not*: sets fill from the
+    head of the stream, so the order of rows matters; shuffle sorted rows first. With a wide kernel, such as a Gaussian
+    of the median width, the thresholds are too coarse to find m rows: it then keeps far fewer, and can be worse than
+    random rows with optimal weights. In both cases the result comes with a note. This is the paper's algorithm,
+    unchanged.
 
     Parameters
     ----------
@@ -58,20 +60,20 @@ class ProtoStream(ThresholdSelector):
     kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.4
-        Ratio of neighbouring thresholds, less one. Smaller is finer and slower; the paper found little gain in it.
+        Ratio of neighbouring thresholds, minus one. Smaller is finer and slower; the paper found that it gains little.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to 10,000 to 50,000 rows, else calibrated.
+        How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
+        50,000 rows, else calibrated.
     objective : Objective, optional
-        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; see
-        `protosieve.objectives`. Rows are then features; kernel and mean have no part in it.
+        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic` or `Poisson`; see
+        `protosieve.objectives`. Rows are features then, and kernel and mean are not used.
     random_state : int, NumPy generator or None
-        Seed of the sample for the width and of the reservoir.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
-        Rows judged together. With a target results depend on it in the last bits only; without one also through the
-        rows the width is learnt from and the moments at which the sample is looked at.
+        Rows judged together. With a target it changes only the last bits of a result. Without one it also decides which
+        rows the width is learnt from, and when the mean is updated.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -104,26 +106,7 @@ class ProtoStream(ThresholdSelector):
     method: ClassVar[str] = "stream"
     summary: ClassVar[str] = "a set per threshold, filled by gradient, in one pass"
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        epsilon: float = 0.4,
-        mean: Mean | None = None,
-        objective: Objective | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.mean = mean
-        self.objective = objective
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    objective: Objective | None = None
 
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         return np.where(block.pull > 0, block.pull, -np.inf)

@@ -9,19 +9,20 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from protosieve._blas import one_thread
-from protosieve._prototypes import Prototypes
 from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError, arg
 from protosieve.exchange import Members
 from protosieve.kernels import Points
-from protosieve.means import Mean, sample_for, stage_of, stage_size
+from protosieve.means import candidates_in, candidates_of, sample_for
 from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
+from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._rules import Rule, share, whole_number
+from protosieve.selectors._selector import parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
 
@@ -60,6 +61,7 @@ class Swapping:
             self.members._check()
 
 
+@parameters
 class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     """Keep one set of m rows and exchange a member for another whenever that raises ``l``: the method to start with.
 
@@ -67,7 +69,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. It is as good as batch
     greedy selection or better, and it needs no thresholds.
 
-    *The stage.* Exchanges are made over one uniform sample of the stream, the candidates, when a result is asked for.
+    *The candidates.* Exchanges are made over one uniform sample of the stream, when a result is asked for.
     Of rows that are to match a fixed target, the 8 m that are most like it are candidates too. A quarter of them, in
     random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
     nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
@@ -151,30 +153,10 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         "passes": whole_number(1).or_one_of(None),
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        margin: float = 0.0,
-        candidates: Any = "auto",
-        passes: int | None = None,
-        mean: Mean | None = None,
-        objective: Objective | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.margin = margin
-        self.candidates = candidates
-        self.passes = passes
-        self.mean = mean
-        self.objective = objective
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    margin: float = 0.0
+    candidates: Any = "auto"
+    passes: int | None = None
+    objective: Objective | None = None
 
     @property
     def _takes_all(self) -> bool:
@@ -201,11 +183,12 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             )
 
     def _begun(self) -> KernelMean:
-        quadratic: KernelMean = self.objective.quadratic()
+        stated: Any = self.objective  # one that offers exchanges has a quadratic
+        quadratic: KernelMean = stated.quadratic()
         return quadratic
 
-    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
-        return super()._weigh(objective if self.objective is None else self.objective, rows, start, mu)
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
+        return super()._weigh(objective if self.objective is None else self.objective, rows, start)
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         if self._takes_all:
@@ -221,7 +204,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         kept = objective.mean.stream_sample()
         auto = isinstance(self.candidates, str)
         size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
-        if kept is not None and (stage_size(size) if auto else size) <= stage_size(kept.size):
+        if kept is not None and (candidates_in(size) if auto else size) <= candidates_in(kept.size):
             return None
         seed = objective.mean.seed(size)
         return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
@@ -272,18 +255,18 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         assert sample is not None
         return sample
 
-    def _stage(self, progress: Swapping, objective: KernelMean) -> SampledRows:
+    def _candidates(self, progress: Swapping, objective: KernelMean) -> SampledRows:
         """The candidates as of now."""
         sample = self._kept(progress, objective)
         if isinstance(self.candidates, str):
-            return stage_of(sample)
+            return candidates_of(sample)
         return sample.settled().held.take(slice(int(self.candidates)))
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
-        return self._better(progress.members or self._of_stage(progress, objective), progress.best, objective)
+        return self._better(progress.members or self._from_candidates(progress, objective), progress.best, objective)
 
-    def _of_stage(self, progress: Swapping, objective: KernelMean) -> Members:
-        drawn = self._stage(progress, objective)
+    def _from_candidates(self, progress: Swapping, objective: KernelMean) -> Members:
+        drawn = self._candidates(progress, objective)
         mu = drawn.mu if objective.mean.is_final else objective.means(drawn.rows)
         return self._exchange(self._offered(drawn, mu, progress.best, objective), objective)
 

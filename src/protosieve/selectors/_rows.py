@@ -1,4 +1,4 @@
-"""What users pass as rows, checked and made a matrix; errors name the row of the whole stream."""
+"""The rows a user passes, checked and converted to a matrix; errors name the row in the whole stream."""
 
 import numbers
 import warnings
@@ -12,7 +12,7 @@ from protosieve._rounded import EXACT, are_rounded, is_rounded
 from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.means import Mean
-from protosieve.selectors._misfits import ENCODES, misfit
+from protosieve.selectors._not_rows import ENCODES, mistaken
 
 __all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
 
@@ -54,8 +54,9 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
 
 
 def target_rows(target: Any, mean: Mean | None, rows: Array, columns: Sequence[object] | None = None) -> Array | None:
-    """The target the user gave, to a call or to the mean, as rows of our own: in streams, arrays are often filled again
-    and again. ``None`` if there is none. ``columns`` are the names of those of the rows, where they have some.
+    """A copy of the target that was given to a call or to the mean; ``None`` if there is none.
+
+    It is a copy because the arrays of a stream are often reused. ``columns`` are the column names of the rows, if any.
     """
     given = None if mean is None else mean.target
     if given is not None and target is not None:
@@ -102,8 +103,8 @@ class _CellError(InputError, TypeError):
 
 
 def _refuse(X: Any, name: str, first: int) -> None:
-    """What NumPy would turn into numbers without a word, and should not."""
-    why = misfit(X, name)
+    """Refuse what NumPy would silently turn into numbers, and should not."""
+    why = mistaken(X, name)
     if why is not None:
         raise InputError(why)
     if isinstance(X, Iterator):
@@ -156,7 +157,7 @@ def _not_rows(X: Any, name: str) -> str:
 
 
 def _bad_cell(X: Any, cells: Array, name: str, first: int) -> str | None:
-    """The first that is not a number, where there is one."""
+    """An error message for the first cell that is not a number, if there is one."""
     for (row, column), cell in np.ndenumerate(cells) if cells.ndim == 2 and cells.dtype.kind in "OUS" else ():
         try:
             float(cell)
@@ -181,7 +182,7 @@ def _column(X: Any, column: int) -> str:
 
 
 def _note_rounded(X: Any, rows: Array, name: str) -> None:
-    """Warn of whole numbers that float64 does not hold: ids, which would come to be equal."""
+    """Warn of whole numbers that float64 cannot represent: different ids would become equal."""
     if getattr(getattr(X, "dtype", None), "kind", "i") not in "iuO":
         return
     large = (rows.max(axis=0, initial=0) >= EXACT) | (rows.min(axis=0, initial=0) <= -EXACT)
@@ -197,7 +198,7 @@ def _note_rounded(X: Any, rows: Array, name: str) -> None:
 
 
 def _cells(X: Any, column: int) -> Array:
-    """A column as it was given: of a table with columns of several types, or of lists of Python's own numbers."""
+    """A column as it was given, before conversion: of a table with columns of several types, or of lists."""
     if hasattr(X, "iloc"):
         return np.asarray(X.iloc[:, column])
     names = _columns(X)

@@ -1,4 +1,4 @@
-"""Rules for parameters, as data beside the class that has them."""
+"""Rules that parameters must follow, declared beside the class that has them."""
 
 import numbers
 from collections.abc import Callable

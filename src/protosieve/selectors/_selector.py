@@ -5,10 +5,10 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from sklearn.utils.validation import validate_data
 
 from protosieve import _html
 from protosieve._blas import one_thread
-from protosieve._prototypes import Certificate, Prototypes
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import KernelMean, Need, Objective, Weighed
+from protosieve.result import Certificate, Prototypes
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -30,24 +30,34 @@ from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
 
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
+_HEAD = 0.1  # of the rows: where all prototypes come from these, the order of rows has chosen them
 
-__all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator"]
+__all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator", "parameters"]
+
+_T = TypeVar("_T")
 
 
 class NoKernelError(ParameterError, AttributeError):
-    """What is made of a kernel is not there; an `AttributeError`, so that ``hasattr`` and ``dir`` know."""
+    """There is no kernel, so nothing that needs one; an `AttributeError`, so that ``hasattr`` works."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What an algorithm has chosen: row numbers, rows, and the weights it knows (a start for the last solve)."""
+    """What an algorithm has chosen: row numbers, rows, and its weights so far, from which the final solve starts."""
 
     indices: NDArray[np.int64]
     rows: Array
     weights: Float64
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def parameters(cls: type[_T]) -> type[_T]:
+    """The annotated attributes of a selector become its parameters: its constructor takes and stores them."""
+    return dataclass(eq=False, repr=False, kw_only=True)(cls)
+
+
 # scikit-learn ships no types, so to mypy its classes are Any
+@parameters
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of all selectors: what users pass in, and everything that follows from ``result_``."""
 
@@ -59,17 +69,20 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     _rules: ClassVar[dict[str, Rule]] = {"n_prototypes": whole_number(1), "block_size": whole_number(1)}
 
     _keeps_more: ClassVar[str] = (  # the remedy where far fewer rows were kept than asked for
-        "A kernel that tells rows better apart, such as one of a third of the width, keeps more"
+        "A kernel that tells rows apart better, such as one with a third of the width, keeps more"
     )
 
     _needs: ClassVar[Need] = Need.GRADIENTS  # of an objective
+    _fills_from_head: ClassVar[bool] = False  # whether early rows may leave no room for later ones
 
-    objective: Any = None  # those that know the kernel mean only have no such parameter
-    n_prototypes: int
-    kernel: Any
-    mean: Mean | None
-    random_state: Any
-    block_size: int
+    n_prototypes: int = field(default=10, kw_only=False)
+    kernel: Any = None
+    mean: Mean | None = None
+    random_state: Any = None
+    block_size: int = 512
+    verbose: bool = False
+
+    objective = cast(Any, None)  # no annotation: the kernel mean, unless a selector makes it one of its parameters
 
     @property
     @abstractmethod
@@ -78,11 +91,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     @property
     def _lock(self) -> Lock:
-        """Held by every call that changes what was learnt, or reads more than one part of it."""
+        """Held by every call that changes the fitted state, or reads more than one part of it."""
         return lock_of(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles are made of: the selector between two calls, whatever other threads do."""
+        """The state for copies and pickles: never one that another thread is in the middle of changing."""
         with self._lock:
             return dict(super().__getstate__())
 
@@ -173,8 +186,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """In a notebook: scikit-learn's picture of the parameters, where it is wanted, and the result so far."""
-        picture: Callable[[], str] = super()._repr_html_  # not there where scikit-learn is told to print text
+        """For notebooks: scikit-learn's diagram of the parameters, if enabled, and the result so far."""
+        picture: Callable[[], str] = super()._repr_html_  # missing where scikit-learn is set to print text
         return lambda: self._pictured(picture)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -184,7 +197,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _pictured(self, picture: Callable[[], str]) -> str:
         try:
             return picture() + (self.result_._repr_html_() if self.__sklearn_is_fitted__() else "")
-        except ProtosieveError as error:  # it may not fail: scikit-learn's shows what follows from the result, too
+        except ProtosieveError as error:  # a picture must not fail: there may be no result yet
             return _html.table(f"{self!r} has no result yet: {error}", [])
 
     @abstractmethod
@@ -211,24 +224,24 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     @abstractmethod
     def _known_objective(self) -> Objective:
-        """What the result was judged by."""
+        """The objective by which the result was chosen."""
 
     def known_mean(self) -> KernelMean:
-        """The same, for what is made of kernels."""
+        """The kernel mean by which the result was chosen; `ParameterError` where it was another objective."""
         objective = self._known_objective()
         if not isinstance(objective, KernelMean) or self.objective is not None:
             raise ParameterError(f"{type(self).__name__}: rows were chosen by {self.objective!r}, not by a kernel mean")
         return objective
 
-    def _weigh(self, objective: Any, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
-        """The weights of the chosen rows, by default the best there are; ``mu`` where it is known better."""
-        weighed: Weighed = objective.weigh(rows, start, *(() if mu is None else (mu,)))
+    def _weigh(self, objective: Any, rows: Array, start: Float64) -> Weighed:
+        """The weights of the chosen rows, by default the best there are."""
+        weighed: Weighed = objective.weigh(rows, start)
         return weighed
 
     def _prototypes(
         self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder, counts: Counts
     ) -> Prototypes:
-        """The result: rows weighed in float64, the largest weight first."""
+        """The result: rows with their weights, solved in float64, the largest weight first."""
         stated: Objective = objective if self.objective is None else self.objective  # as the user put it
         if not len(chosen.indices):
             raise InputError(
@@ -241,15 +254,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         certificate = self._certificate(objective, chosen.rows, weighed)
         if self.objective is not None:
             certificate = replace(certificate, whole=stated.whole())
-        self._warn(stated, certificate, len(chosen.indices), n_seen)
+        self._warn(stated, certificate, chosen.indices, n_seen)
         names = getattr(self, "feature_names_in_", None)
         return Prototypes(
             indices=chosen.indices[order],
             rows=chosen.rows[order],
             weights=weights[order],
-            objective=certificate.value,
-            residual=certificate.residual,
-            mmd=certificate.mmd,
             certificate=certificate,
             trace=recorder.trace(n_seen, certificate.value, counts, certificate.upper_bound),
             kernel=objective.kernel if self.objective is None else None,
@@ -269,28 +279,30 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             return Certificate(weighed.value, objective.upper_bound(self.block_size))
         return Certificate.by(Judge(sampled), rows, weighed.weights)
 
-    def _warn(self, stated: Objective, certificate: Certificate, kept: int, n_seen: int) -> None:
-        """Of a result that is right, but not what was perhaps expected."""
+    def _warn(self, stated: Objective, certificate: Certificate, chosen: NDArray[np.int64], n_seen: int) -> None:
+        """Warn of a result that is correct but may surprise."""
+        kept, last = len(chosen), int(chosen.max()) + 1
+        notes = []
         if certificate.value < 0 and self.objective is None:
-            warnings.warn(
-                f"{type(self).__name__}: {kept} rows at these weights are further from the target than nothing at all, "
-                f"to {stated.describe()}. A wider kernel, or a selector that solves for the weights, such as "
-                "ProtoSwap, does better",
-                ProtosieveWarning,
-                stacklevel=6,
+            notes.append(
+                f": {kept} rows at these weights are further from the target than no rows at all, under "
+                f"{stated.describe()}. A wider kernel, or a selector that solves for the weights, such as ProtoSwap, "
+                "does better"
             )
         if 2 * kept < min(self.n_prototypes, n_seen):
             remedy = self._keeps_more if self.objective is None else stated.keeps_more()
             why = f"none of the other {n_seen - kept} rows improves the fit enough. {remedy}"
             if certificate.residual <= _NOTHING_LEFT:
-                why = "these say all there is to say of the target"
-            warnings.warn(
-                ProtosieveWarning(
-                    f"{type(self).__name__} kept {kept} of {arg('n_prototypes', self.n_prototypes)}: to "
-                    f"{stated.describe()} {why}"
-                ),
-                stacklevel=6,
+                why = "these represent the target completely"
+            notes.append(f" kept {kept} of {arg('n_prototypes', self.n_prototypes)}: under {stated.describe()} {why}")
+        elif self._fills_from_head and kept > 2 and last <= _HEAD * n_seen:
+            notes.append(
+                f" chose all {kept} rows from the first {last:,} of {n_seen:,}: its sets fill up early and then take "
+                "no more rows. Shuffle the rows, or use ProtoSwap (method swap), whose choice does not depend on their "
+                "order"
             )
+        for note in notes:
+            warnings.warn(ProtosieveWarning(f"{type(self).__name__}{note}"), stacklevel=6)
 
     # -- what users pass
 
@@ -307,7 +319,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         generator(self.random_state)
 
     def _check_objective(self) -> None:
-        """It can tell what this selector needs, and leaves nothing to a kernel or a mean."""
+        """Raise `ParameterError` where the objective lacks what this selector needs, or a kernel is given too."""
         name, objective = type(self).__name__, self.objective
         if not isinstance(objective, Objective) or isinstance(objective, KernelMean):
             raise ParameterError(
@@ -341,7 +353,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return False
 
     def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
-        """What was passed to ``fit``, checked: rows, and the target where one was given."""
+        """The arguments of ``fit``, checked: rows, and the target where one was given."""
         self._check_parameters()
         rows = self._working(as_rows(X, "X"))
         check_labels(y, rows)
@@ -368,7 +380,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return None
 
     def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> Objective:
-        """Fix what is learnt from data: from the target where there is one, else from the first block."""
+        """The objective, with the kernel's width learnt from the target, or else from the first block."""
         if self.objective is not None:
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
@@ -381,7 +393,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return begun
 
     def _working(self, rows: Array) -> Array:
-        """The rows in the dtype the kernel can be trusted in."""
+        """The rows in a dtype that is precise enough for the kernel."""
         trusted = self.objective is None and self._kernel().nonnegative
         return rows if trusted else rows.astype(np.float64, copy=False)
 
@@ -398,11 +410,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
 
 def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = False) -> Mean:
-    """Exact where that is cheaper, for a stream as long as the target.
+    """The mean by default: exact where that is cheaper, else calibrated.
 
-    In kernel values: n^2; or P for each row of target and stream, and those between the rows of the sample. A Cholesky
-    factor of P columns takes the time of some P^3 / 50 of them. A sample that holds all rows is exact too, where rows
-    are chosen from it (``from_sample``), and compares each pair of them once.
+    The cost is counted in kernel values, for a stream as long as the target. An exact mean takes n^2. A calibrated one
+    takes P for each row of target and stream, those between the rows of the sample, and a Cholesky factor of P columns,
+    which takes the time of about P^3 / 50. Where rows are chosen from the sample (``from_sample``) and it holds all
+    rows, the calibrated mean is exact too, and compares each pair of rows once.
     """
     if target is None:
         return CalibratedMean()
@@ -412,7 +425,7 @@ def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = Fa
 
 
 def _content_with(objective: Objective) -> list[str]:
-    """The selectors that an objective can tell enough."""
+    """The names of the selectors that work with an objective."""
     from protosieve.selectors import SELECTORS  # which are made of this class
 
     takers = (cls for cls in SELECTORS if "objective" in signature(cls).parameters)
@@ -427,7 +440,7 @@ def check_labels(y: Any, rows: Array) -> None:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator of our own, seeded by what the user gave: None, a number, or a generator of NumPy."""
+    """A new generator, seeded by ``random_state``: None, a number, or a NumPy generator, which is left unchanged."""
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(copy.deepcopy(random_state).integers(2**63))
     if isinstance(random_state, np.random.RandomState):

@@ -27,26 +27,26 @@ class Sieve:
     level: int
     members: list[int]
     qp: Weights
-    _shared: bool = field(default=False, init=False)  # another copy looks at the same ``qp``
+    _shared: bool = field(default=False, init=False)  # another copy uses the same ``qp``
 
     def __deepcopy__(self, memo: object) -> "Sieve":
-        """A copy that costs nothing until one of the two changes: most sets never do before the copy is gone."""
+        """A copy on write: most sets never change while there is a copy of them."""
         twin = Sieve(self.level, list(self.members), self.qp)
         self._shared = twin._shared = True
         return twin
 
     def own(self) -> Weights:
-        """The weights, to be changed."""
+        """The weights, for changing: a copy of their own where they are shared."""
         if self._shared:
             self.qp, self._shared = self.qp.twin(), False
         return self.qp
 
     def seal(self) -> None:
-        """No member will come or go any more."""
+        """Free the memory that only a set which still changes needs."""
         self.qp, self._shared = self.qp.sealed(), False
 
     def renew(self, mu: Float64, gram: Callable[[], Float64]) -> None:
-        """The members' means have changed. Weights that were solved and sealed need the Gram matrix once more."""
+        """Solve again after the members' means have changed. A sealed set needs its Gram matrix for that."""
         if isinstance(self.qp, NonNegativeQP) and self.qp.is_sealed:
             self.qp = NonNegativeQP.from_gram(gram(), mu, self.qp.weights, self.qp.noise)
             self.seal()
@@ -65,8 +65,8 @@ class Sieve:
 class Sieves:
     """All sets of a threshold selector.
 
-    ``closed`` is the best set whose threshold has fallen below the window: it can grow no more, but it may still be
-    the answer, so the value never falls when the window moves.
+    ``closed`` is the best set whose threshold has left the window. It no longer grows, but it may still be the answer,
+    so that the value never falls when the window moves.
     """
 
     pool: Pool
@@ -76,7 +76,7 @@ class Sieves:
     closed: Sieve | None = None
 
     def all(self) -> Iterator[Sieve]:
-        """Every candidate for the answer, in the order of preference between equals."""
+        """Every set that may be the answer; of equal ones the first is preferred."""
         yield from self.sets
         for other in (self.closed, self.single):
             if other is not None:
@@ -88,7 +88,7 @@ class Sieves:
             self.closed = sieve
 
     def sweep(self) -> None:
-        """Forget rows no set holds."""
+        """Drop rows that no set holds."""
         moved = self.pool.sweep(slots_of(self.pool, self.all()))
         if moved is not None:
             for sieve in self.all():
@@ -104,17 +104,14 @@ class Sieves:
             require(all(0 <= slot < self.pool.size for slot in members), "a member is not in the pool")
 
     def _check(self, m: int) -> None:
-        levels = [sieve.level for sieve in self.sets]
-        assert levels == sorted(set(levels)), "levels are not rising"
+        self._check_form()
         for sieve in self.all():
-            assert len(sieve.members) == sieve.qp.size <= m, "a set is too large"
-            assert len(set(sieve.members)) == len(sieve.members), "a row is in a set twice"
-            assert max(sieve.members, default=0) < max(self.pool.size, 1), "a member is not in the pool"
+            assert sieve.qp.size <= m, "a set is too large"
             sieve.qp._check()
 
 
 def slots_of(pool: Pool, sets: Iterable[Sieve]) -> Indices:
-    """The slots some of these sets name, rising."""
+    """The pool slots of the members of these sets, in rising order."""
     named = np.zeros(pool.size, np.bool_)
     for sieve in sets:
         named[sieve.members] = True

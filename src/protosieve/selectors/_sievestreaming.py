@@ -1,13 +1,14 @@
 """SieveStreaming: a set per threshold, equal weights (Badanidiyuru et al. 2014)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from protosieve._typing import Array, Float64
 from protosieve.errors import arg
-from protosieve.means import Mean
 from protosieve.objectives import Block, KernelMean, Objective, Weighed
+from protosieve.selectors._refits import Refits
+from protosieve.selectors._selector import parameters
 from protosieve.selectors._sieves import Sieves
 from protosieve.selectors._threshold import ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Similarities
@@ -53,6 +54,7 @@ class _ByMarginalValue(Criterion):
         view.gradient[rest] -= line[rest] / self._m
 
 
+@parameters
 class SieveStreaming(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose value at *equal* weights passes it; return the best set.
 
@@ -72,9 +74,9 @@ class SieveStreaming(ThresholdSelector):
     nothing. As every weight is positive, a set here refuses rows that lower its value, which where F is
     monotone changes nothing; if no row is worth having, the least bad one is the answer.
 
-    *When to take it*: where weights cannot be used, as in a gallery or a panel. *When not*: in sorted streams, since
-    sets fill from the head of the stream, where they have nothing to compare with; and equal
-    weights are a restriction. The selectors with weights are better by a factor, in the residual, with as many rows.
+    *When to use it*: if you cannot use weights, as in a gallery or a panel. *When not*: on sorted streams, since sets
+    fill from the head of the stream. Equal weights are a restriction: with the same number of rows, selectors with
+    weights have a residual that is several times smaller.
 
     Parameters
     ----------
@@ -83,17 +85,17 @@ class SieveStreaming(ThresholdSelector):
     kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.1
-        Ratio of neighbouring thresholds, less one, and what the guarantee loses.
+        Ratio of neighbouring thresholds, minus one, and the loss in the guarantee.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to 10,000 to 50,000 rows, else calibrated.
+        How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
+        50,000 rows, else calibrated.
     random_state : int, NumPy generator or None
-        Seed of the sample for the width and of the reservoir.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
-        Rows judged together. With a target results depend on it in the last bits only; without one also through the
-        rows the width is learnt from and the moments at which the sample is looked at.
+        Rows judged together. With a target it changes only the last bits of a result. Without one it also decides which
+        rows the width is learnt from, and when the mean is updated.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -125,24 +127,7 @@ class SieveStreaming(ThresholdSelector):
         f"{arg('n_prototypes')} keeps more"
     )
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        epsilon: float = 0.1,
-        mean: Mean | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.mean = mean
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    epsilon: float = 0.1
 
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         m = self.n_prototypes
@@ -151,11 +136,12 @@ class SieveStreaming(ThresholdSelector):
     def _window(self, peak: float) -> tuple[float, float]:
         return peak, 2 * self.n_prototypes * peak
 
-    def _criterion(self, view: BlockView, near: Similarities, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+        assert isinstance(near, Similarities)  # there is no objective to choose
         return _ByMarginalValue(view, near, tau, self.n_prototypes)
 
     def _weights(self, progress: Sieves, objective: Objective) -> EqualWeights:
         return EqualWeights(share=1 / self.n_prototypes)
 
-    def _weigh(self, objective: KernelMean, rows: Array, start: Float64, mu: Float64 | None = None) -> Weighed:
-        return objective.weighed(rows, np.full(len(rows), 1 / self.n_prototypes), mu)
+    def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
+        return objective.weighed(rows, np.full(len(rows), 1 / self.n_prototypes))

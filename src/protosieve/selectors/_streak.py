@@ -1,14 +1,14 @@
 """Streak: a set per threshold, filled by marginal value (Elenberg et al. 2017), the paper's baseline."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
-from protosieve.means import Mean
 from protosieve.objectives import Block, Need, Objective
 from protosieve.selectors._refits import Refits
+from protosieve.selectors._selector import parameters
 from protosieve.selectors._threshold import ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 from protosieve.weights import definite_cholesky
@@ -123,16 +123,17 @@ class _ByValue(Criterion):
         self._program.admit(j, self._grown)
 
 
+@parameters
 class Streak(ThresholdSelector):
     """Keep, for each of a grid of thresholds, the rows whose marginal value passes it; return the best set.
 
     With v the best value of a single row so far, thresholds are ``tau = (1 + epsilon)^i`` inside
     ``[(1 - epsilon) v / (9 m^2), v m]``. The set of ``tau`` takes row j when it has room and
-    ``f(L + j) - f(L) >= tau / m``, the best non-negative weights on both sides. This is the state of the art the paper
-    measures itself against: as good as ProtoStream, and slower, since values need more work than gradients. Here most
-    rows are decided by bounds from incremental algebra, so it is slower by a factor of some ten and not by a hundred.
+    ``f(L + j) - f(L) >= tau / m``, the best non-negative weights on both sides. This is the baseline of the paper: as
+    good as ProtoStream, and slower, since values need more work than gradients. Here bounds from incremental algebra
+    decide most rows, so that it is about ten times slower, not a hundred times.
 
-    Its lowest thresholds lie far below the rounding of float32 kernels; sets that low fill with whatever comes first.
+    Its lowest thresholds lie far below the rounding errors of float32 kernels; such sets fill with the first rows.
 
     Parameters
     ----------
@@ -141,20 +142,20 @@ class Streak(ThresholdSelector):
     kernel : Kernel or function, default MultiScale(width="median")
         The similarity; see `protosieve.kernels`.
     epsilon : float in (0, 1), default 0.4
-        Ratio of neighbouring thresholds, less one.
+        Ratio of neighbouring thresholds, minus one.
     mean : Mean, optional
-        How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
-        cheap, up to 10,000 to 50,000 rows, else calibrated.
+        How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
+        50,000 rows, else calibrated.
     objective : Objective, optional
-        What a selection is worth, where it is not the kernel mean: `LeastSquares`, `Logistic`, `Poisson`; `SetFunction`
-        for one's own. See `protosieve.objectives`; kernel and mean have no part in it.
+        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic`, `Poisson`, or `SetFunction` for a
+        function of your own. See `protosieve.objectives`. Kernel and mean are not used then.
     random_state : int, NumPy generator or None
-        Seed of the sample for the width and of the reservoir.
+        Seed of the samples for the width and the mean.
     block_size : int, default 512
-        Rows judged together. With a target results depend on it in the last bits only; without one also through the
-        rows the width is learnt from and the moments at which the sample is looked at.
+        Rows judged together. With a target it changes only the last bits of a result. Without one it also decides which
+        rows the width is learnt from, and when the mean is updated.
     verbose : bool, default False
-        Say on standard error, once a second, how far a long call has come.
+        Print progress on standard error, once a second.
 
     Notes
     -----
@@ -181,26 +182,7 @@ class Streak(ThresholdSelector):
     is_slow: ClassVar[bool] = True
     _needs: ClassVar[Need] = Need.VALUES
 
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        kernel: Any = None,
-        epsilon: float = 0.4,
-        mean: Mean | None = None,
-        objective: Objective | None = None,
-        random_state: Any = None,
-        block_size: int = 512,
-        verbose: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.mean = mean
-        self.objective = objective
-        self.random_state = random_state
-        self.block_size = block_size
-        self.verbose = verbose
+    objective: Objective | None = None
 
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         scores = objective.singles(block)

@@ -1,4 +1,4 @@
-"""The state of a stream: what a selector knows between two chunks, one value that can be copied and saved."""
+"""The state of a stream: everything a selector remembers between two chunks, as one value to copy and save."""
 
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -6,23 +6,23 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protosieve import _prototypes
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
+from protosieve.result import Trace
 
-__all__ = ["Counts", "Judge", "Recorder", "Saved", "Standing", "State", "Stream"]
+__all__ = ["Counts", "ObjectiveT", "Recorder", "Saved", "Standing", "State", "Stream"]
 
 State = TypeVar("State")  # what an algorithm remembers
-Judge = TypeVar("Judge", bound=Objective)  # what it judges rows by
+ObjectiveT = TypeVar("ObjectiveT", bound=Objective)  # what it judges rows by
 
 _POINTS = 256
 
 
 class Counts(NamedTuple):
-    """Rows taken in so far, and members that have given way; ``None`` where a selector does not know."""
+    """Rows accepted so far, and members replaced; ``None`` where a selector does not count them."""
 
     accepted: int | None = None
     exchanged: int | None = None
@@ -31,10 +31,10 @@ class Counts(NamedTuple):
 @storable
 @dataclass
 class Recorder:
-    """The objective along the stream in fixed memory: when full, every second point goes and the pace halves.
+    """The objective along the stream in fixed memory: when full, it drops every second point and records half as often.
 
-    ``accepted``, ``exchanged`` and ``bound`` came later: a state file of before has none, and of its points nobody
-    knows them. A ``bound`` of 0 is one that no row moves: that of the result.
+    State files of older versions have no ``accepted``, ``exchanged`` and ``bound``; these are then ``None``. A
+    ``bound`` of 0 stands for the bound of the result, where no row changes it.
     """
 
     rows_seen: list[int] = field(default_factory=list)
@@ -76,10 +76,10 @@ class Recorder:
         self.rows_seen, self.objective, self.every = self.rows_seen[::2], self.objective[::2], 2 * self.every
         self.accepted, self.exchanged, self.bound = self.accepted[::2], self.exchanged[::2], self.bound[::2]
 
-    def trace(self, rows_seen: int, objective: float, counts: Counts, bound: float) -> _prototypes.Trace:
-        """All points noted, and the last."""
+    def trace(self, rows_seen: int, objective: float, counts: Counts, bound: float) -> Trace:
+        """All recorded points, and the last one."""
         keep = len(self.rows_seen) - (self.rows_seen[-1:] == [rows_seen])
-        return _prototypes.Trace(
+        return Trace(
             np.array([*self.rows_seen[:keep], rows_seen], dtype=np.int64),
             np.array([*self.objective[:keep], objective]),
             _known([*self.accepted[:keep], counts.accepted]),
@@ -89,16 +89,16 @@ class Recorder:
 
 
 def _known(counts: list[int | None]) -> NDArray[np.int64] | None:
-    """``None`` where one of them is."""
+    """The counts as an array; ``None`` where one of them is unknown."""
     return None if None in counts else np.array(counts, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A glance at a stream on its way.
+    """How a stream is doing so far.
 
-    ``residual`` is that of the set held, by the mean its rows are judged by; ``exchanged`` counts the members that have
-    given way to others. Either is ``None`` where the selector does not know it.
+    ``residual`` is that of the current set, by the mean its rows are judged by; ``exchanged`` counts the members that
+    were replaced. Either is ``None`` where the selector does not know it.
     """
 
     n_seen: int
@@ -108,7 +108,7 @@ class Standing:
 
 @storable
 @dataclass
-class Stream(Generic[State, Judge]):
+class Stream(Generic[State, ObjectiveT]):
     """Rows wait in ``pending`` until they fill a block; blocks are all of one size, however the user cuts the stream.
 
     ``objective`` and ``progress`` (what the algorithm itself has to remember) begin with the first block.
@@ -118,11 +118,11 @@ class Stream(Generic[State, Judge]):
     rng: np.random.Generator
     parameters: dict[str, Any]  # as they were when the stream began
     target: Array | None = None
-    is_target: bool = False  # the stream's own rows are the target: |mu|^2 comes for nothing
+    is_target: bool = False  # the stream's own rows are the target: |mu|^2 costs nothing extra
     n_pending: int = 0
     n_judged: int = 0
     norm: float = 0.0
-    objective: Judge | None = None
+    objective: ObjectiveT | None = None
     progress: State | None = None
     recorder: Recorder = field(default_factory=Recorder)
 
@@ -136,7 +136,7 @@ class Stream(Generic[State, Judge]):
         require(self.progress is None or self.objective is not None, "rows were judged, by no objective")
 
     def blocks_ahead(self, block_size: int) -> int:
-        """Blocks that can be looked at, in other threads, before those ahead of them are judged."""
+        """How many blocks other threads may prepare before the ones ahead of them are judged."""
         if self.progress is None or not self.running.in_threads:
             return 0
         return -(-self.running.rows_ahead() // int(block_size))
@@ -152,7 +152,7 @@ class Stream(Generic[State, Judge]):
         return self.n_judged + self.n_pending
 
     @property
-    def running(self) -> Judge:
+    def running(self) -> ObjectiveT:
         assert self.objective is not None
         return self.objective
 

@@ -3,14 +3,14 @@
 Thresholds are ``(1 + epsilon)^level`` for whole levels, one grid for all time. Which levels are open follows from the
 best single row so far; as better ones arrive the window moves up, sets below it are closed and new ones start empty.
 
-Sets do not know of each other, so a block is judged set by set: rows of the block before a level opens or after it
-closes are not its own, among the others it takes the first that passes, solves, and looks again at the rows after it.
+Sets are independent, so a block is judged set by set. A set looks only at the rows for which its level is open. It
+takes the first of them that passes, solves for its weights, and judges the rows after it again.
 """
 
 import math
 from abc import abstractmethod
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from protosieve.selectors._base import Selection, StreamSelector
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
+from protosieve.selectors._selector import parameters
 from protosieve.selectors._sieves import Sieve, Sieves, Weights
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import NonNegativeQP
@@ -28,6 +29,7 @@ from protosieve.weights import NonNegativeQP
 __all__ = ["ThresholdSelector"]
 
 
+@parameters
 class ThresholdSelector(StreamSelector[Sieves, Objective]):
     """Base of the selectors that keep a set per threshold. An algorithm says which single rows are good, how wide the
     window of thresholds is, and by which criterion a set takes a row.
@@ -35,18 +37,20 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
 
     _rules: ClassVar[dict[str, Rule]] = {**StreamSelector._rules, "epsilon": ratio_less_one()}
 
-    epsilon: float
+    _fills_from_head: ClassVar[bool] = True
+
+    epsilon: float = 0.4
 
     @abstractmethod
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
-        """How good rows are on their own; ``-inf`` for one that can never help. Thresholds wait for a positive one."""
+        """How good each row is on its own; ``-inf`` if it can never help. No threshold opens before a positive one."""
 
     @abstractmethod
     def _window(self, peak: float) -> tuple[float, float]:
         """The thresholds to keep while the best singleton score is ``peak``."""
 
     @abstractmethod
-    def _criterion(self, view: BlockView, near: Any, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
         """How the set of threshold ``tau`` judges the rows of a block."""
 
     def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Sieves:
@@ -68,14 +72,14 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         progress.sweep()
 
     def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Similarities | Refits:
-        """The block as these sets see it."""
+        """The block from the point of view of these sets."""
         if isinstance(objective, FittedObjective):
             return Refits(pool, objective, block)
         assert isinstance(objective, KernelMean)
         return Similarities(pool, objective, block, at_work, self.n_prototypes)
 
     def _fill(self, view: BlockView, criterion: Criterion) -> None:
-        """Take the first row that passes, look again at the rows behind it, until the set is full or the block ends."""
+        """Take the first row that passes, judge the rows after it again, until the set is full or the block ends."""
         start = view.start
         while start < view.stop and view.sieve.qp.size < self.n_prototypes:
             j = criterion.first(start)
@@ -85,9 +89,9 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
             start = j + 1
 
     def _move_window(self, progress: Sieves, objective: Objective, scores: Float64) -> dict[int, tuple[int, int]]:
-        """Start the sets whose thresholds come into the window during this block.
+        """Start the sets whose thresholds enter the window during this block.
 
-        Returns for each level the rows of the block it is open for: from ``start`` to before ``stop``.
+        Returns for each level the rows of the block for which it is open: from ``start`` to before ``stop``.
         """
         peaks = np.maximum.accumulate(np.maximum(scores, progress.peak))
         changes = np.array([0, *_rises(peaks, float(peaks[0]))])  # each peak's first row; few, and one in most blocks
@@ -117,9 +121,9 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
     def _note_single(
         self, progress: Sieves, objective: Objective, near: Similarities | Refits, scores: Float64
     ) -> None:
-        """The best single row; of equal ones the later, as in the paper.
+        """Remember the best single row; of equal ones the later, as in the paper.
 
-        Where the diagonal is not constant a row with a smaller score may have been worth more: it stays a candidate.
+        Where the diagonal is not constant, an earlier row with a smaller score may be worth more: it stays a candidate.
         """
         peaks = np.maximum.accumulate(np.maximum(scores, progress.peak))
         last = len(scores) - 1 - int(scores[::-1].argmax())
@@ -148,7 +152,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
     def _weights(self, progress: Sieves, objective: Objective) -> Weights:
-        """The weights of a set that has yet no members; by default the best there are."""
+        """The weights of a set without members; by default solved for, at their best."""
         if isinstance(objective, FittedObjective):
             return objective.empty()
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
@@ -162,7 +166,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         self._choose_single_again(progress, objective)
 
     def _choose_single_again(self, progress: Sieves, objective: KernelMean) -> None:
-        """The target has moved, and with it the best single row and the window of thresholds: up or down."""
+        """Find the best single row again after the target has moved, and move the window of thresholds with it."""
         pool = progress.pool
         if not pool.size:
             return

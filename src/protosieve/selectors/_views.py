@@ -1,4 +1,4 @@
-"""A block of rows as the sets of a threshold selector see it."""
+"""A block of rows from the point of view of the sets of a threshold selector."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,56 +8,50 @@ import numpy as np
 
 from protosieve._typing import Array, Float64, Indices
 from protosieve.objectives import Block, KernelMean
-from protosieve.selectors._pool import Pool
+from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve, slots_of
 from protosieve.weights import NonNegativeQP, Projection, Projections
 
 __all__ = ["BlockView", "Criterion", "Program", "Similarities"]
 
 
-class Similarities:
-    """The kernel between a block and the members of all open sets, in one product; newcomers' rows when needed.
+class Similarities(Newcomers):
+    """The kernel between a block and the members of all open sets, in one product.
 
-    ``room`` is the number of members a set may have.
+    Similarities of rows that join are computed when needed. ``room`` is the number of members a set may have.
     """
 
     def __init__(self, pool: Pool, objective: KernelMean, block: Block, sets: list[Sieve], room: int) -> None:
-        self._pool, self._kernel, self._block, self._room = pool, objective.kernel, block, room
+        super().__init__(pool, block)
+        self._kernel, self._room = objective.kernel, room
         slots = slots_of(pool, sets)
         self._place = np.zeros(pool.size, np.intp)
         self._place[slots] = np.arange(len(slots))
         self._matrix = self._kernel.block(block.points.like(pool.left[slots]), block.points)
         self._lines: dict[int, Array] = {}
-        self._slot: dict[int, int] = {}
 
     def gradients(self, sets: list[Sieve]) -> Float64:
         """The gradient at every row of the block for every set: one product, shape (sets, rows)."""
         weights = np.zeros((len(sets), len(self._matrix)), self._matrix.dtype)
         for line, sieve in zip(weights, sets, strict=True):
             line[self._place[sieve.members]] = sieve.qp.weights
-        return np.asarray(self._block.mu - weights @ self._matrix)
+        return np.asarray(self.block.mu - weights @ self._matrix)
 
     @cached_property
     def scratch(self) -> Array:
-        """Space for the members of one set after the other, gathered."""
-        return np.empty((self._room, len(self._block)), self._block.rows.dtype)
+        """Memory for the similarities of one set's members, used by one set after the other."""
+        return np.empty((self._room, len(self.block)), self.block.rows.dtype)
 
     def gather(self, members: list[int], out: Array) -> None:
         """The members' similarities to the block, one row each."""
         np.take(self._matrix, self._place[members], axis=0, out=out, mode="clip")  # "clip": the unbuffered way
 
     def expect(self, rows: list[int]) -> None:
-        """These rows of the block may be asked for as newcomers: their similarities to the block in one product."""
+        """Compute the similarities of these rows to the block in one product: they are likely to join."""
         new = [j for j in rows if j not in self._lines]
         if new:
-            points = self._block.points
+            points = self.block.points
             self._lines.update(zip(new, self._kernel.block(points.take(np.array(new)), points), strict=True))
-
-    def newcomer(self, j: int) -> int:
-        """Row j of the block as a pool slot; one for all sets that take it."""
-        if j not in self._slot:
-            self._slot[j] = self._pool.add(self._block, j)
-        return self._slot[j]
 
     def line(self, j: int) -> Array:
         """The similarities of row j to the block."""
@@ -70,7 +64,7 @@ class Similarities:
 
 @dataclass(frozen=True)
 class BlockView:
-    """One set looking at the rows ``start`` to ``stop`` of one block: their gradients, kept up to date as it grows."""
+    """One set and the rows ``start`` to ``stop`` of a block it judges; ``gradient`` is updated as the set grows."""
 
     sieve: Sieve
     block: Block
@@ -80,7 +74,7 @@ class BlockView:
 
 
 class Program:
-    """The weights of a set that solves them, as it takes rows of a block: similarities, projections, admission."""
+    """A set that solves a quadratic program for its weights, as it takes rows of a block."""
 
     def __init__(self, view: BlockView, near: Similarities) -> None:
         self._view, self._near = view, near
@@ -91,13 +85,13 @@ class Program:
 
     @property
     def qp(self) -> NonNegativeQP:
-        """The program as it is: to look at."""
+        """The quadratic program, for reading."""
         qp = self._view.sieve.qp
         assert isinstance(qp, NonNegativeQP)
         return qp
 
     def own(self) -> NonNegativeQP:
-        """The program, to be changed."""
+        """The quadratic program, for changing."""
         self._view.sieve.own()
         return self.qp
 
@@ -112,13 +106,13 @@ class Program:
         return self._scratch[:q]
 
     def project(self, rows: Indices) -> Projections:
-        """These rows of the block against the set, in one go; to `look` at them is cheap afterwards."""
+        """Project these rows of the block onto the set in one product; `look` is cheap for them afterwards."""
         self._projections = Projections(self.own(), self.similarities[:, rows].astype(np.float64))
         self._projected = {row: i for i, row in enumerate(rows.tolist())}
         return self._projections
 
     def expect(self, rows: Indices) -> None:
-        """These rows are likely to be admitted: what can be done for all of them at once, is."""
+        """Prepare rows that are likely to be admitted, all at once."""
         self.project(rows)
         self._near.expect(rows.tolist())
 
@@ -126,7 +120,7 @@ class Program:
         return self._projections is not None and self._projections.good and j in self._projected
 
     def look(self, j: int) -> tuple[Float64, float, float, Projection]:
-        """Row j of the block as `NonNegativeQP` wants it: similarities to the members, diagonal, mean, projection."""
+        """The arguments of `NonNegativeQP.append` for row j: similarities to members, diagonal, mean, projection."""
         known = self._projections if self.projected(j) else self.project(np.array([j]))
         assert known is not None
         column = self.similarities[:, j].astype(np.float64)
@@ -135,7 +129,7 @@ class Program:
         return column, diagonal, block.mu[j], known.of(self._projected[j], column, diagonal)
 
     def admit(self, j: int) -> None:
-        """Row j joins; gradients of the rows behind it follow. O(q^2 + B q)."""
+        """Add row j to the set and update the gradients of the rows after it. O(q^2 + B q)."""
         view, seen = self._view, self.look(j)
         qp = self.own()
         qp.append(*seen)
@@ -148,7 +142,7 @@ class Program:
 
 
 class Criterion(ABC):
-    """Which rows of a block a set takes, and what follows for the set and for the gradients of the rows behind."""
+    """Decides which rows of a block a set takes, and adds them."""
 
     @abstractmethod
     def first(self, start: int) -> int | None:
@@ -156,4 +150,4 @@ class Criterion(ABC):
 
     @abstractmethod
     def take(self, j: int) -> None:
-        """Row j joins the set."""
+        """Add row j to the set and update the gradients of the rows after it."""

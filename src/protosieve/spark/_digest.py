@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from protosieve.preprocess import is_list, whole
+from protosieve._arrow_types import is_list
+from protosieve.preprocess import whole
 
 __all__ = ["Digest"]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from protosieve._prototypes import Prototypes
 from protosieve.errors import InputError
 from protosieve.passes import Job, Options, Partition, Pass, Value, layout_of, seed_of
+from protosieve.result import Prototypes
 from protosieve.run import conclude
 from protosieve.spark._frame import Frame
 from protosieve.spark._tasks import not_the_same, partition_of, title_of

@@ -47,7 +47,7 @@ class Frame:
         return found if len(found) else pa.nulls(1, self.schema.field(name).type)
 
     def over(self, work: Pass[Any], features: list[str], known: Mapping[int, bytes] | None) -> Returned:
-        """A pass on every partition; rows are told by ``features``, and must be ``known`` where they came before."""
+        """A pass on every partition; rows are compared by ``features``, and must be ``known`` if they came before."""
         names = self.schema.names if work.columns is None else list(work.columns)
         schema = pa.schema([self.schema.field(name) for name in names])
         task = PartitionTask(work, schema, features, self.title, known)

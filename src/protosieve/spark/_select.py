@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from protosieve import _defaults as default
-from protosieve._prototypes import Prototypes
 from protosieve.errors import ParameterError, arg
-from protosieve.io import check_output, write_table
 from protosieve.kernels import Kernel
-from protosieve.passes import Options, kernel_of, several, shape_text
+from protosieve.passes import options_of
+from protosieve.result import Prototypes
+from protosieve.result.files import check_output, write_table
 from protosieve.run import Onlookers, report_place
 from protosieve.spark._engine import OnSpark
 from protosieve.spark._frame import Frame
@@ -86,27 +86,8 @@ def select(
     few batches and its part of the sample; the driver holds a few samples after the first pass and, after the second,
     ``n_prototypes`` encoded rows of each partition.
     """
-    lists = {
-        "features": features, "exclude": exclude, "id": id, "categorical": categorical, "coordinates": coordinates,
-    }  # fmt: skip
-    options = Options(
-        inputs=["DataFrame"],
-        n_prototypes=n_prototypes,
-        kernel=kernel_of(kernel, width),
-        target=None if target is None else ["DataFrame"],
-        **several(lists),
-        method=method,
-        label=label,
-        embedding=embedding,
-        scale=scale,
-        max_categories=max_categories,
-        sample=sample,
-        random_state=random_state,
-        bad_rows=bad_rows,
-        image_shape=shape_text(image_shape),
-        image=image,
-        text=text,
-    )
+    asked = {**locals(), "inputs": "DataFrame", "target": None if target is None else "DataFrame"}
+    options = options_of(asked)
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(report, False, output)
@@ -114,7 +95,9 @@ def select(
     _check_there()
     run = OnSpark(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
     result = run.result()
-    result = replace(result, provenance={**(result.provenance or {}), "command": None})  # no command line has done it
+    assert result.source is not None
+    source = replace(result.source, provenance={**result.source.provenance, "command": None})  # none has done it
+    result = replace(result, source=source)
     if output is not None:
         write_table(result.table, os.fspath(output), dict(result.provenance or {}))
     Onlookers(options, page).finish(result)

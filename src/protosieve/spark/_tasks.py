@@ -1,4 +1,4 @@
-"""What is done where the rows are: a function of a partition's Arrow batches, which knows of Spark its number alone."""
+"""What a Spark task does: a function of a partition's Arrow batches; of Spark it knows the partition's number alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pyarrow as pa
 from protosieve import _state
 from protosieve._blas import one_thread
 from protosieve.errors import InputError
-from protosieve.io import BatchSource, Stretch
+from protosieve.io import BatchSource, RowRange
 from protosieve.passes import Partition, Pass, key_of
 from protosieve.spark._digest import Digest
 
@@ -24,15 +24,15 @@ _PIECE = 1 << 22  # bytes of a state in one row: a row that is larger than Spark
 
 def partition_of(number: int, source: BatchSource) -> Partition:
     """A partition of Spark's, which stands where a file does in other runs."""
-    return Partition(number, number, [Stretch(source)], None, key_of(number, None))
+    return Partition(number, number, [RowRange(source)], None, key_of(number, None))
 
 
 @dataclass(frozen=True)
 class PartitionTask:
     """A pass over one partition: its batches in, a storable value out, as bytes in a row or several of `CELLS`.
 
-    ``known`` are the digests of an earlier pass, whose rows must come again. What is wrong with rows is returned as
-    well: raised here it would reach the user as the stack of some worker.
+    ``known`` are the digests of an earlier pass, whose rows must come again. Errors in rows are returned too: raised
+    here they would reach the user as the stack trace of a worker.
     """
 
     work: Pass[Any]
@@ -66,7 +66,7 @@ class PartitionTask:
         if self.known is not None and number not in self.known:
             raise not_the_same(source.name, "there was no such partition before")
         try:
-            return self.work.over(partition_of(number, source)).storable()
+            return self.work.over(partition_of(number, source))
         except InputError as error:
             if self.known is None:
                 raise

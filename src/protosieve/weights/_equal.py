@@ -71,5 +71,4 @@ class EqualWeights:
         require(are_counts(self.size) and are_finite(self.share, self.mu, self.similarity), "equal weights")
 
     def _check(self) -> None:
-        assert self.size >= 0
-        assert np.isfinite(self.value)
+        self._check_form()

@@ -15,8 +15,8 @@ Members whose weight falls to zero, Z, stay inside, since most come back soon. H
     w = u - A_:Z nu   with   A_ZZ nu = u_Z;   the gradient at w is nu at Z and zero at the others, for K A = I.
 
 Only the rows A_Z: are kept, each newcomer adding to them what it adds to A. Where members are nearly combinations of
-each other this loses digits: there, who falls to zero goes *outside*, out of the basis. V rather than A, for the
-condition number enters V by its square root only.
+each other this loses digits: there, members that fall to zero go *outside*, out of the basis. We keep V and not A
+because only the square root of the condition number enters V.
 """
 
 import math
@@ -337,7 +337,7 @@ class NonNegativeQP:
         return np.asarray(np.linalg.lstsq(A, u)[0] if failed else nu)
 
     def _leap(self) -> None:
-        """Where many members are on the wrong side of zero: to weights where few are, if any."""
+        """Where many members are on the wrong side of zero: go to weights where few are, if any."""
         w = np.zeros(self.size)
         w[self.inside] = self._target()
         wakes = (w == 0) & (self.mu[: self.size] - self._times(w) > self.tolerance)
@@ -364,7 +364,7 @@ class NonNegativeQP:
                 return
 
     def _retreat(self, target: Float64) -> None:
-        """Go towards the target as far as weights stay non-negative; who reaches zero rests."""
+        """Go towards the target as far as weights stay non-negative; members that reach zero join Z."""
         w = self.w[self.inside]
         falling = np.flatnonzero(target < 0)
         ratios = w[falling] / (w[falling] - target[falling])
@@ -405,7 +405,7 @@ class NonNegativeQP:
         return False
 
     def _expel(self, columns: list[int]) -> None:
-        """These go outside; who else rests stays in Z, where that is safe. O(q^2) each."""
+        """Move these outside; other members of Z stay there. O(q^2) each."""
         resting = np.setdiff1d(self.inside[self.zero], self.inside[columns])
         self.w[self.inside[columns]] = 0.0
         for column in sorted(columns, reverse=True):
@@ -413,7 +413,7 @@ class NonNegativeQP:
         self._rest_only(np.flatnonzero(np.isin(self.inside, resting)))
 
     def _rest_only(self, columns: Indices) -> None:
-        """The basis has been cut: these are Z now, and all that follows from it is computed anew."""
+        """These are Z now; compute again what depends on it, after rows of the basis were removed."""
         a = self.n_inside
         V = self.basis[:a, :a]
         self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max(initial=1.0))
@@ -424,7 +424,7 @@ class NonNegativeQP:
         self._unconstrained()
 
     def _leave(self, column: int) -> None:
-        """Take a member out of the basis, which stays triangular.
+        """Remove a member from the basis, which stays triangular.
 
         Rows above the column do not hold the member. Below, rotate each row against what the rows above it have
         gathered of the member: with ``c`` its column, ``t_i^2`` the sum of ``c^2`` down to row i and ``S_i`` that of
@@ -459,7 +459,7 @@ class NonNegativeQP:
         return bool(np.abs(error).max(initial=0.0) > 10 * self.tolerance)
 
     def _refactor(self) -> None:
-        """Make the basis anew from the Gram matrix, of the members that have a weight."""
+        """Compute the basis again from the Gram matrix, of the members that have a weight."""
         w = self.w[: self.size]
         inside, self.outside = np.flatnonzero(w > 0), np.flatnonzero(w <= 0)
         a = self.n_inside = len(inside)
@@ -486,7 +486,8 @@ class NonNegativeQP:
         require(self.w.shape == room and (self.w[:q] >= 0).all(), "the weights of members")
         members = np.concatenate([self.columns[:a], self.outside])
         require(np.array_equal(np.sort(members), np.arange(q)), "a member is lost")
-        require(len(np.unique(self.zero)) == len(self.zero) and ((self.zero >= 0) & (self.zero < a)).all(), "who rests")
+        zero = self.zero
+        require(len(np.unique(zero)) == len(zero) and ((zero >= 0) & (zero < a)).all(), "the members at zero")
         require(0 < self.noise < 1 and 0 <= self.scale < math.inf and 0 <= self.least <= 1, "the tolerances of weights")
         require(are_finite(self.mu[:q], self.w[:q], self.gram[:q, :q], self.basis[:a, :a]), "what members are like")
         if self.is_sealed:
@@ -497,11 +498,10 @@ class NonNegativeQP:
         require((self.gram.diagonal()[:q] >= 0).all(), "a member is of negative length")
 
     def _check(self) -> None:
-        """Raise `AssertionError` where an invariant is broken; for tests, O(q^3)."""
+        """Raise where an invariant is broken; for tests, O(q^3)."""
+        self._check_form()
         q, a = self.size, self.n_inside
         w = self.w[:q]
-        assert sorted([*self.inside.tolist(), *self.outside.tolist()]) == list(range(q)), "a member is lost"
-        assert (w >= 0).all(), "a weight is negative"
         resting = np.concatenate([self.outside, self.inside[self.zero]])
         assert (w[resting] == 0).all(), "a resting member has a weight"
         if self.is_sealed or not q:

@@ -1,11 +1,11 @@
 """Weights of thousands of members, near their optimum in a few factorisations.
 
 Block principal pivoting (Portugal, Judice and Vicente 1994; Kim and Park 2011). For a guess F of the members that have
-a weight, solve ``K_FF w_F = mu_F``. Whoever is wrong, a member of F with a negative weight or another with a positive
-gradient, changes sides, all of them at once, and so on until nobody is wrong. Mostly that takes three to ten turns,
-however many members there are, but there is no proof of it, and it may go round in circles: where the number of those
-who are wrong has not fallen for some turns, members only leave F from there on, until none of its weights is negative.
-From such weights the program goes on that lets one member in at a time.
+a weight, solve ``K_FF w_F = mu_F``. A member is wrong if it is in F with a negative weight, or outside with a positive
+gradient. All wrong members change sides at once, and so on until none is wrong. Mostly that takes three to ten turns,
+however many members there are. There is no proof of that, and it may cycle: where the number of wrong members has not
+fallen for some turns, members only leave F from there on, until none of its weights is negative. `NonNegativeQP`, which
+adds one member at a time, continues from such weights.
 """
 
 import numpy as np
@@ -21,10 +21,10 @@ _TURNS = 20  # of each kind, at most
 
 
 def pivoted(gram: Float64, mu: Float64, inside: NDArray[np.bool_], tolerance: float, least: float) -> Float64:
-    """Non-negative weights, nearly always the best ones, from a guess of who has one. O(q^3) a turn.
+    """Non-negative weights, nearly always the best ones, from a guess of the members with one. O(q^3) a turn.
 
-    A gradient counts above ``tolerance``. Who is a combination of others but for a share ``least`` of its squared
-    length has no weight: copies do not divide one between them.
+    Gradients up to ``tolerance`` count as zero. A member that is a combination of others, but for a share ``least`` of
+    its squared length, gets no weight: copies do not divide one between them.
     """
     fewest, patience = len(mu) + 1, _PATIENCE
     for _ in range(_TURNS):
@@ -45,7 +45,7 @@ def pivoted(gram: Float64, mu: Float64, inside: NDArray[np.bool_], tolerance: fl
 
 
 def _solved(gram: Float64, mu: Float64, inside: NDArray[np.bool_], least: float) -> tuple[NDArray[np.bool_], Float64]:
-    """The best weights of those inside, signs ignored; and who is inside when combinations of others are not."""
+    """The members inside, without those that are combinations of others, and their best weights, signs ignored."""
     members, w = np.flatnonzero(inside), np.zeros(len(mu))
     diagonal, length = gram.diagonal()[members], np.ones(len(members))
     root, failed = dpotrf(gram[np.ix_(members, members)].T, lower=1, overwrite_a=1)

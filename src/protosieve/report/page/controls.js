@@ -1,5 +1,5 @@
 // What there is to choose among the cards, made once; what it offers follows the cards.
-function startGallery(section) {
+function startCardList(section) {
   const change =
     (name, read = (box) => box.value) =>
     (event) =>
@@ -76,11 +76,11 @@ function keyOf(label) {
 }
 
 // New cards: the choices that they offer, then the cards themselves.
-function fillGallery(cards, tints) {
+function fillCardList(cards, tints) {
   const labels = [...new Set(cards.map((card) => card.label).filter((label) => label !== null))].sort(
     collator.compare,
   );
-  Object.assign(gallery, {
+  Object.assign(cardList, {
     cards,
     tints,
     heaviest: Math.max(...cards.map((card) => Math.abs(card.weight || 0)), 1e-300),

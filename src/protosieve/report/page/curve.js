@@ -1,5 +1,6 @@
 // What is left against the number of prototypes: could there be fewer?
-function curveChart({ count: counts, residual, kept, own, random }) {
+function curveChart({ count: counts, residual, own, random }) {
+  const kept = counts.at(-1);
   const points = counts.map((k, i) => [k, residual[i]]).filter(([, r]) => r > 0);
   const left = (k, r) => `${plural(k, "prototype")}: ${percent(r)} left`;
   if (!points.length) return null;

@@ -1,12 +1,12 @@
 // Each feature's distribution, data against weighted prototypes, the worst matched first.
 const FEATURES_SHOWN = 12;
 
-function featuresPart({ sentence, total, items }, again) {
+function featuresPart({ sentence, total, items }, redraw) {
   const shown = view.allFeatures ? items : items.slice(0, FEATURES_SHOWN);
   const rest = items.length - FEATURES_SHOWN;
   const turn = () => {
     view.allFeatures = !view.allFeatures;
-    again();
+    redraw();
   };
   return [
     el("h3", {}, "Feature by feature"),
@@ -49,7 +49,7 @@ function featureChart(item, i) {
   );
 }
 
-// The quantiles as people read them: numbers, or where the story shows them as something else, dates, as that.
+// The quantiles as people read them: numbers, or where the report shows them as something else, dates, as that.
 function written({ data, prototypes, shown }) {
   return shown || { data: data.map((q) => number(q)), prototypes: prototypes.map((q) => number(q)) };
 }

@@ -1,10 +1,10 @@
 // The page's first words: what it is, what it is worth against random rows, and what was summarised.
-function summaryPart(story) {
-  if (isBlank(story)) return waitingPart(story);
+function summaryPart(report) {
+  if (isBlank(report)) return waitingPart(report);
   return [
-    el("h1", { id: "title" }, story.title),
-    el("div", { class: "hero" }, headline(story.quality), against(story.quality)),
-    el("div", { class: "facts" }, story.summary.map(fact)),
+    el("h1", { id: "title" }, report.title),
+    el("div", { class: "hero" }, headline(report.quality), against(report.quality)),
+    el("div", { class: "facts" }, report.summary.map(fact)),
   ];
 }
 
@@ -60,7 +60,7 @@ function against({ own, random }) {
   return el(
     "div",
     { class: "against" },
-    el("p", { class: "small" }, "What is left unsaid"),
+    el("p", { class: "small" }, "What is not covered"),
     line("These prototypes", own, "proto"),
     line("As many random rows", random, "data"),
   );

@@ -1,4 +1,4 @@
-// A page that is served while a run goes on asks for the next story, and shows it in place.
+// A page that is served while a run goes on asks for the next report, and shows it in place.
 const PATIENCE = { least: 500, most: 15000 }; // milliseconds between two attempts
 
 async function follow(show) {
@@ -7,8 +7,8 @@ async function follow(show) {
     const answer = await ask(version);
     if (answer) {
       [version, wait] = [answer.version, PATIENCE.least];
-      show(answer.story);
-      if (isOver(answer.story)) return;
+      show(answer.report);
+      if (isOver(answer.report)) return;
     } else if (answer === null) {
       tellLost();
       wait = Math.min(PATIENCE.most, 2 * wait);
@@ -17,10 +17,10 @@ async function follow(show) {
   }
 }
 
-// The next story; false where there is none yet, null where nobody answers.
+// The next report; false where there is none yet, null where there is no answer.
 async function ask(version) {
   try {
-    const answer = await fetch(`story.json?after=${version}`, { cache: "no-store" });
+    const answer = await fetch(`report.json?after=${version}`, { cache: "no-store" });
     if (answer.status === 204 || answer.status === 304) return false;
     return answer.ok ? await answer.json() : null;
   } catch {

@@ -1,11 +1,11 @@
 // The data as dots, the prototypes as circles whose area is their weight.
 const STRETCH = 1.4; // how much longer a unit may be on one axis than on the other, to fill the field
 
-function mapChart(story, tints) {
-  const { axes, points, labels } = story.map;
-  const markers = story.cards
-    .map((card, i) => ({ card, i }))
-    .filter(({ card }) => card.at && card.at.every(isNumber));
+function mapChart(report, tints) {
+  const { axes, points, labels, prototypes } = report.map;
+  const markers = report.cards
+    .map((card, i) => ({ card, i, at: prototypes[i] }))
+    .filter(({ at }) => at && at.every(isNumber));
   const label = `Map of ${plural(points.length, "row")} and ${plural(markers.length, "prototype")}`;
   return chart({
     id: "map-chart",
@@ -14,11 +14,11 @@ function mapChart(story, tints) {
     label,
     head: ["Prototype", "Label", "Weight", axes[0], axes[1]],
     rows: () =>
-      markers.map(({ card, i }) => [
+      markers.map(({ card, i, at }) => [
         count(i + 1),
         words(card.label ?? NONE),
         steady(card.weight),
-        ...card.at.map((v) => number(v)),
+        ...at.map((v) => number(v)),
       ]),
     paint: (width) => paintMap(width, { axes, points, labels, markers, tints }),
   });
@@ -69,7 +69,7 @@ function axisNames([across, up], width, height) {
 
 // One unit is about as long across as up, unless one axis would be a thread.
 function axesOf(points, markers, { west, east, top, bottom }) {
-  const at = [...points, ...markers.map(({ card }) => card.at)];
+  const at = [...points, ...markers.map((marker) => marker.at)];
   const [xs, ys] = [
     extent(
       at.map((p) => p[0]),
@@ -109,11 +109,11 @@ function markerSpots(markers, x, y, width) {
   const heaviest = Math.max(...markers.map(({ card }) => Math.abs(card.weight || 0)), 1e-300);
   const largest = (width < 520 ? 4 : 6) + (width < 520 ? 30 : 42) / Math.sqrt(markers.length || 1);
   const radius = (weight) => Math.max(2.5, Math.min(24, largest) * Math.sqrt(Math.abs(weight || 0) / heaviest));
-  const spots = markers.map(({ card, i }) => ({
+  const spots = markers.map(({ card, i, at }) => ({
     card,
     i,
-    x: x(card.at[0]),
-    y: y(card.at[1]),
+    x: x(at[0]),
+    y: y(at[1]),
     r: radius(card.weight),
   }));
   return spots.sort((a, b) => b.r - a.r);

@@ -1,13 +1,13 @@
-// What stands in each section; null where the story has nothing to say there.
+// What stands in each section; null where the report has nothing to say there.
 const SECTIONS = {
-  summary: ["Summary", (story) => [story.title, story.summary, story.quality, isBlank(story)], summaryPart],
-  quality: ["Quality", (story) => story.quality, qualityPart],
-  prototypes: ["Prototypes", (story) => [story.cards, story.map && story.map.labels], null],
-  map: ["Map", (story) => story.map && [story.map, story.cards.map((card) => card.at)], mapPart],
-  coverage: ["Coverage", (story) => story.coverage, coveragePart],
-  criticisms: ["Missed", (story) => story.criticisms, criticismsPart],
-  stream: ["Stream", (story) => story.stream, streamPart],
-  again: ["Run again", (story) => story.again, againPart],
+  summary: ["Summary", (report) => [report.title, report.summary, report.quality, isBlank(report)], summaryPart],
+  quality: ["Quality", (report) => report.quality, qualityPart],
+  prototypes: ["Prototypes", (report) => [report.cards, report.map && report.map.labels], null],
+  map: ["Map", (report) => report.map && [report.map, report.cards.length], mapPart],
+  coverage: ["Coverage", (report) => report.coverage, coveragePart],
+  criticisms: ["Missed", (report) => report.criticisms, criticismsPart],
+  stream: ["Stream", (report) => report.stream, streamPart],
+  rerun: ["Run again", (report) => report.rerun, rerunPart],
 };
 
 function title(id, name, sentence) {
@@ -36,8 +36,8 @@ function qualityPart({ quality }) {
   ];
 }
 
-function mapPart(story, tints) {
-  if (!story.map.points.length && !story.cards.some((card) => card.at)) return null;
+function mapPart(report, tints) {
+  if (!report.map.points.length && !report.map.prototypes.some(Boolean)) return null;
   const name = "Map of the prototypes. Arrow keys go from one to the next, Enter leads to its card, Escape closes.";
   const keys = {
     tabindex: 0,
@@ -48,23 +48,23 @@ function mapPart(story, tints) {
     blur: () => leave(view.map),
     focus: enterMap,
   };
-  const figure = mapChart(story, tints);
+  const figure = mapChart(report, tints);
   const holder = figure.querySelector(".canvas");
   const keyboard = el("div", keys);
   holder.replaceWith(keyboard);
   keyboard.append(holder);
-  return [title("map", "Where they lie", story.map.sentence), figure];
+  return [title("map", "Where they lie", report.map.sentence), figure];
 }
 
-function coveragePart(story) {
-  const { sentence, shares, labels, features } = story.coverage;
-  const again = () => keeping(() => renderSection("coverage", story));
+function coveragePart(report) {
+  const { sentence, shares, labels, features } = report.coverage;
+  const redraw = () => stayingInPlace(() => renderSection("coverage", report));
   if (!shares && !labels && !features && !sentence) return null;
   return [
     title("coverage", "What they cover", sentence),
-    shares && shares.length > 0 && sharesChart(shares, story.cards),
+    shares && shares.length > 0 && sharesChart(shares, report.cards),
     labels && labels.values.length > 0 && labelsChart(labels),
-    features && features.items.length > 0 && featuresPart(features, again),
+    features && features.items.length > 0 && featuresPart(features, redraw),
   ];
 }
 
@@ -85,15 +85,15 @@ function streamPart({ stream }) {
   return stream.rows.length ? [title("stream", "As the rows went by", stream.sentence), streamChart(stream)] : null;
 }
 
-function renderSection(name, story) {
+function renderSection(name, report) {
   const [, needs, make] = SECTIONS[name];
   const section = byId(name);
-  const tints = colours(story);
+  const tints = colours(report);
   if (name === "prototypes") {
-    section.hidden = !story.cards.length;
-    return fillGallery(story.cards, tints);
+    section.hidden = !report.cards.length;
+    return fillCardList(report.cards, tints);
   }
-  const content = needs(story) ? make(story, tints) : null;
+  const content = needs(report) ? make(report, tints) : null;
   return content ? mount(section, content) : blank(section);
 }
 

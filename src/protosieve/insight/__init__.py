@@ -1,0 +1,63 @@
+"""Facts about a result as plain frozen values: what was summarised, how well, by which rows, and what these miss.
+
+`ResultWithData` brings a result and its data into one form, and functions compute from it what is to be told;
+`describe` computes all of it. The report and the plots draw these values. NumPy is enough for all of it; Pillow is used
+where a column holds images.
+"""
+
+from protosieve.insight._cards import Card, cards_of
+from protosieve.insight._coverage import DataCoverage, Labels, coverage_of, labels_of
+from protosieve.insight._criticisms import Criticisms, criticisms
+from protosieve.insight._decode_images import Thumbnail, folders_of
+from protosieve.insight._differences import Difference
+from protosieve.insight._feature_matches import CategoryMatch, FeatureMatches, NumberMatch, ValueShares, feature_matches
+from protosieve.insight._features import as_date
+from protosieve.insight._insight import Insight, WorstExplained, describe
+from protosieve.insight._map import Map, map_of
+from protosieve.insight._quality import Figure, Quality, curve_of, quality_of, quality_sentences
+from protosieve.insight._residual_curve import ResidualCurve
+from protosieve.insight._result_with_data import ResultWithData
+from protosieve.insight._stream import ResidualTrace, stream_of
+from protosieve.insight._summary import Fact, Rerun, unlike_head
+from protosieve.insight._text import shown
+from protosieve.insight._view import View, image_shape_of
+
+__all__ = [
+    "Card",
+    "CategoryMatch",
+    "Criticisms",
+    "DataCoverage",
+    "Difference",
+    "Fact",
+    "FeatureMatches",
+    "Figure",
+    "Insight",
+    "Labels",
+    "Map",
+    "NumberMatch",
+    "Quality",
+    "Rerun",
+    "ResidualCurve",
+    "ResidualTrace",
+    "ResultWithData",
+    "Thumbnail",
+    "ValueShares",
+    "View",
+    "WorstExplained",
+    "as_date",
+    "cards_of",
+    "coverage_of",
+    "criticisms",
+    "curve_of",
+    "describe",
+    "feature_matches",
+    "folders_of",
+    "image_shape_of",
+    "labels_of",
+    "map_of",
+    "quality_of",
+    "quality_sentences",
+    "shown",
+    "stream_of",
+    "unlike_head",
+]

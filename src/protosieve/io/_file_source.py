@@ -1,0 +1,196 @@
+"""What readers share: pieces of bounded size, known columns, and one line for whatever is wrong."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import ClassVar, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from protosieve.errors import InputError, ProtosieveError, arg
+from protosieve.io._locations import Location, Opened, Pipe, line_bytes
+from protosieve.io._plain_types import plain_schema, plain_table
+from protosieve.io._source import BadRow, BadRows, Piece, Source
+
+__all__ = [
+    "BOM",
+    "FEW_ROWS",
+    "PIECE_BYTES",
+    "PIECE_ROWS",
+    "Batch",
+    "FileSource",
+    "TextSource",
+    "consecutive",
+    "cut",
+    "explain",
+    "not_utf8",
+    "reading",
+    "rows_within",
+]
+
+PIECE_ROWS = 1 << 14
+PIECE_BYTES = 1 << 24
+FEW_ROWS = 512  # of fewer, readers of text make one piece: a column takes as long for a few cells as for hundreds
+BOM = b"\xef\xbb\xbf"  # of UTF-8
+
+Batch: TypeAlias = tuple[NDArray[np.int64], pa.Table, dict[int, str]]  # rows, and by number why others are none
+
+
+class FileSource(Source):
+    """A `Source` over a `Location`: a format is a subclass that gives columns and rows, in tables of moderate size.
+
+    ``format`` is what users call the format and ``title`` what messages do; its files have one of ``endings`` and
+    begin with one of ``magic``, if that tells the format. ``seeks`` says that it cannot be read from a pipe.
+    """
+
+    format: ClassVar[str]
+    title: ClassVar[str]
+    endings: ClassVar[tuple[str, ...]]
+    magic: ClassVar[tuple[bytes, ...]] = ()
+    seeks: ClassVar[bool] = False
+
+    def __init__(self, location: Location):
+        self.location = location
+        self.name, self.size, self.comes_once = location.name, location.size, isinstance(location, Pipe)
+        self._schema: pa.Schema | None = None
+
+    @final
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            with reading(self.name, self.title):
+                self._schema = _distinct(plain_schema(self._head()), self.name)
+        return self._schema
+
+    @final
+    def pieces(self, columns: Sequence[str] | None, start: int, bad: BadRows) -> Iterator[Piece]:
+        schema = self.schema()
+        if not schema.names:
+            return
+        names = schema.names if columns is None else list(columns)
+        _check_known(names, schema.names, self.name)
+        with reading(self.name, self.title):
+            for piece in self._rows(names, start, bad):
+                yield from cut(replace(piece, table=plain_table(piece.table)), start)
+
+    @final
+    def fingerprint(self) -> dict[str, str | int] | None:
+        with reading(self.name, self.title):
+            return self.location.fingerprint()
+
+    @abstractmethod
+    def _head(self) -> pa.Schema:
+        """The columns; whatever it raises becomes an `InputError`."""
+
+    @abstractmethod
+    def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
+        """The rows from ``start`` on, perhaps with some before; whatever it raises becomes an `InputError`."""
+
+    def _share(self, rows: int, total: int) -> int:
+        """About the bytes of the first ``rows`` rows, where a format does not tell."""
+        return int((self.size or 0) * min(1.0, rows / max(total, 1)))
+
+
+class TextSource(FileSource):
+    """A format of lines, perhaps compressed. What it cannot use are bad rows."""
+
+    @final
+    def row_bytes(self) -> float | None:
+        with reading(self.name, self.title):
+            return line_bytes(self.location)
+
+    @final
+    def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
+        with self.location.open().unpacked() as opened:
+            for numbers, table, problems in self._batches(opened, start):
+                wrong = sorted(number for number in problems if number >= start)
+                if (
+                    wrong and not bad.skip and len(numbers) and numbers[0] < wrong[0]
+                ):  # a cell of a row before it may be the first fault
+                    before = int(np.searchsorted(numbers, wrong[0]))
+                    yield Piece(table.select(columns).slice(0, before), numbers[:before], opened.taken)
+                for number in wrong:
+                    bad.found(BadRow(self.name, number, problems[number]))
+                if len(numbers):
+                    yield Piece(table.select(columns), numbers, opened.taken)
+
+    @abstractmethod
+    def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
+        """All rows from ``start`` on, perhaps with some before."""
+
+
+@contextmanager
+def reading(name: str, title: str) -> Iterator[None]:
+    """Whatever goes wrong inside is one `InputError` of one line."""
+    try:
+        yield
+    except ProtosieveError:
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise InputError(_damaged(name, title, error)) from error
+        raise InputError(
+            f"{name}: cannot be read: {error.strerror or explain(error)}; check that it exists and may be read"
+        ) from error
+    except Exception as error:  # damage has many names (zip, gzip, Arrow, NumPy, Unicode); the user needs one
+        raise InputError(_damaged(name, title, error)) from error
+
+
+def explain(error: BaseException) -> str:
+    """An error of another library in a few words on one line."""
+    words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return words if len(words) <= 160 else f"{words[:157]}..."
+
+
+def not_utf8(byte: int) -> str:
+    """What is wrong with text in another encoding, by its first byte that shows it."""
+    return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
+
+
+def rows_within(bytes_per_row: float) -> int:
+    """How many rows of that size make one piece."""
+    return max(1, min(PIECE_ROWS, int(PIECE_BYTES / max(bytes_per_row, 1))))
+
+
+def consecutive(tables: Iterable[pa.Table], first: int, bytes_read: Callable[[int], int]) -> Iterator[Piece]:
+    """Tables without gaps, from row ``first`` on; ``bytes_read`` tells the bytes read up to a row."""
+    for table in tables:
+        end = first + table.num_rows
+        yield Piece(table, np.arange(first, end), bytes_read(end))
+        first = end
+
+
+def cut(piece: Piece, start: int) -> Iterator[Piece]:
+    """The rows from number ``start`` on, in pieces of bounded size."""
+    rows = piece.table.num_rows
+    step = rows_within(piece.table.nbytes / max(rows, 1))
+    for begin in range(int(np.searchsorted(piece.numbers, start)), rows, step):
+        part = slice(begin, begin + step)
+        yield Piece(piece.table.slice(begin, step), piece.numbers[part], piece.bytes_read)
+
+
+def _distinct(schema: pa.Schema, name: str) -> pa.Schema:
+    twice = [column for column, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise InputError(f"{name}: {twice[0]!r} names more than one column; give each column its own name")
+    return schema
+
+
+def _check_known(names: list[str], known: list[str], file: str) -> None:
+    there = set(known)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InputError(
+            f"{file}: has no column {missing[0]!r}; its columns are {', '.join(map(repr, known[:20]))}"
+            f"{', ...' if len(known) > 20 else ''}"
+        )
+
+
+def _damaged(name: str, title: str, error: Exception) -> str:
+    return (
+        f"{name}: cannot be read as {title}: {explain(error)}; "
+        f"it is damaged, cut short or of another format (name the right one with {arg('format')})"
+    )

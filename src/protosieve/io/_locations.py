@@ -1,0 +1,280 @@
+"""Where bytes come from: a file on this machine, a file behind a URL, or a pipe, which can be read once."""
+
+import gzip
+import io
+import os
+import select
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, final
+
+from protosieve.errors import InputError
+
+__all__ = [
+    "LocalFile",
+    "Location",
+    "Opened",
+    "Pipe",
+    "RemoteFile",
+    "first_lines",
+    "line_bytes",
+    "standard_input",
+]
+
+_GZIP = b"\x1f\x8b"
+_BUFFER, _LOOK = 1 << 18, 1 << 20
+_WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it
+
+
+class _Counted(io.RawIOBase):
+    """The raw bytes of a file, counted as they are read; closed with it where it is ``own``, unlike standard input."""
+
+    def __init__(self, file: Any, own: bool):
+        self._file, self._own = file, own
+        self.taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._file.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self.taken = self._file.seek(offset, whence)
+        return self.taken
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        # of a pipe what there is: `readinto` of a buffered one would wait until all of the buffer is full
+        found = getattr(self._file, "readinto1", self._file.readinto)(buffer)
+        self.taken += found or 0
+        return int(found or 0)
+
+    def has_more(self) -> bool:
+        """Whether reading would not wait: of a pipe for some hundredths of a second, of all else always."""
+        try:
+            return bool(select.select([self._file], [], [], _MOMENT)[0])
+        except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
+            return True
+
+    def close(self) -> None:
+        if self._own and not self.closed:
+            self._file.close()
+        super().close()
+
+
+class Opened:
+    """A stream of bytes, and how many of the stored ones it has read; closes itself as a context.
+
+    What is ``shared`` is a view of a pipe, which stays open.
+    """
+
+    def __init__(self, file: Any, counted: _Counted, shared: bool = False):
+        self.file = file  # buffered, or a `gzip.GzipFile`
+        self._counted, self._shared = counted, shared
+
+    @property
+    def taken(self) -> int:
+        """Bytes read so far, as stored: compressed ones where the file is compressed."""
+        return self._counted.taken
+
+    def arriving(self, size: int) -> bytes:
+        """At most ``size`` bytes; of a slow pipe what there is, and some that may follow at once; at the end none."""
+        found, late = bytearray(self.file.read1(size)), time.monotonic() + _WAIT
+        while found and len(found) < size and time.monotonic() < late and self._counted.has_more():
+            part = self.file.read1(size - len(found))
+            if not part:
+                break
+            found += part
+        return bytes(found)
+
+    def unpacked(self) -> "Opened":
+        """The same, through gzip where the first bytes say so."""
+        if self.file.peek(2)[:2] != _GZIP:
+            return self
+        return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._counted, self._shared)
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        if not self._shared:
+            self._counted.close()  # closing a GzipFile leaves what is below it open
+
+
+def _opened(file: Any, own: bool = True) -> Opened:
+    counted = _Counted(file, own)
+    return Opened(io.BufferedReader(counted, _BUFFER), counted)
+
+
+def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
+    r"""So many lines, or those that begin within ``size`` bytes; the last is cut where it is longer than ``longest``.
+
+    It is the same of a slow pipe and of a file.
+
+    >>> first_lines(io.BytesIO(b"one\ntwo\nthree\nfour"), 10, 5, 100)
+    b'one\ntwo\n'
+    """
+    found = bytearray()
+    for _ in range(lines):
+        line = stream.readline(longest)
+        found += line
+        if not line or len(found) >= size:
+            break
+    return bytes(found)
+
+
+def line_bytes(location: "Location") -> float | None:
+    """Stored bytes of a line, about, by those of the first megabyte; ``None`` where there is no line."""
+    with location.peek() as stored, stored.unpacked() as opened:
+        text = opened.file.read(_LOOK)
+    lines = text.count(b"\n")
+    return len(text if opened is stored else gzip.compress(text)) / lines if lines else None
+
+
+class Location(ABC):
+    """Bytes with a name. ``size`` and ``local`` are ``None`` where there is no such thing."""
+
+    name: str
+    size: int | None = None
+    local: str | None = None  # a path that the system can map
+
+    @abstractmethod
+    def open(self) -> Opened:
+        """The bytes from the start on; a pipe can be opened once."""
+
+    def peek(self) -> Opened:
+        """The bytes from the start on, to look at the first of them: `open` will still give them all."""
+        return self.open()
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str | int] | None:
+        """What changes when the file does; ``None`` for a pipe."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """The same for two names of one file."""
+
+
+@final
+class LocalFile(Location):
+    """A file on this machine."""
+
+    def __init__(self, path: str):
+        self.name = self.local = path
+        self.size = Path(path).stat().st_size
+
+    def open(self) -> Opened:
+        return _opened(Path(self.name).open("rb", buffering=0))
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        found = Path(self.name).stat()
+        return {"name": self.name, "size": found.st_size, "modified": found.st_mtime_ns}
+
+    @property
+    def identity(self) -> str:
+        return os.path.realpath(self.name)
+
+
+@final
+class RemoteFile(Location):
+    """A file behind a URL, through an fsspec file system."""
+
+    def __init__(self, system: Any, path: str, name: str):
+        self._system, self._path, self.name = system, path, name
+        size = system.info(path).get("size")
+        self.size = None if size is None else int(size)
+
+    def open(self) -> Opened:
+        return _opened(self._system.open(self._path, "rb"))
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        info = self._system.info(self._path)
+        tag = info.get("ETag") or info.get("etag") or self._system.ukey(self._path)
+        return {"name": self.name, "size": int(info.get("size") or 0), "etag": str(tag).strip('"')}
+
+    @property
+    def identity(self) -> str:
+        protocol = self._system.protocol
+        here = "file" in (protocol if isinstance(protocol, tuple) else (protocol,))
+        return os.path.realpath(self._path) if here else self.name
+
+
+class _Replayed(io.RawIOBase):
+    """A pipe's bytes from the first on: those already looked at, then those to come, kept where ``keep`` says so."""
+
+    def __init__(self, pipe: "Pipe", keep: bool):
+        self._pipe, self._keep, self._at = pipe, keep, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        seen = self._pipe.seen
+        if self._at == len(seen):
+            fresh = self._pipe.source.file.read1(len(buffer))
+            if not self._keep:
+                buffer[: len(fresh)] = fresh
+                return len(fresh)
+            seen += fresh
+        part = seen[self._at : self._at + len(buffer)]
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+
+@final
+class Pipe(Location):
+    """Bytes that can be read once, such as standard input; gzip is unpacked on the way.
+
+    ``read`` says that a pipe was opened: a thread may still be reading it when a run ends before the pipe does.
+    """
+
+    read: ClassVar[bool] = False
+
+    def __init__(self, name: str, begin: Callable[[], BinaryIO], own: bool):
+        self.name = name
+        self._own = own  # whether to close it: standard input is the program's
+        self.seen = bytearray()
+        self._begin = begin
+        self._source: Opened | None = None
+        self._spent = False
+
+    @property
+    def source(self) -> Opened:
+        """The pipe, unpacked."""
+        if self._source is None:
+            self._source = _opened(self._begin(), self._own).unpacked()
+        return self._source
+
+    def open(self) -> Opened:
+        if self._spent:
+            raise InputError(f"{self.name} can be read only once; save its rows to a file and give that file")
+        self._spent = True
+        Pipe.read = True
+        return self._stream(keep=False)
+
+    def peek(self) -> Opened:
+        return self._stream(keep=True)
+
+    def _stream(self, keep: bool) -> Opened:
+        return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source._counted, shared=True)
+
+    def fingerprint(self) -> dict[str, str | int] | None:
+        return None
+
+    @property
+    def identity(self) -> str:
+        return self.name
+
+
+def standard_input() -> Pipe:
+    """What is piped into the program."""
+    return Pipe("standard input", lambda: sys.stdin.buffer, own=False)

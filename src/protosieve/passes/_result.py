@@ -1,0 +1,221 @@
+"""From a selection to a result: shares, the users' own rows, a comparison with random rows, and provenance."""
+
+import dataclasses
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from protosieve._blas import one_thread
+from protosieve._typing import Array, Float64
+from protosieve.insight import folders_of
+from protosieve.kernels import Kernel, as_plain
+from protosieve.means import FixedMean, Judge
+from protosieve.objectives import KernelMean
+from protosieve.passes._blocks import LeftOut
+from protosieve.passes._job import Job
+from protosieve.passes._tables import Records
+from protosieve.preprocess import Encoding, Layout
+from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
+from protosieve.selectors import StreamSelector
+from protosieve.weights import NonNegativeQP
+
+__all__ = ["Selected", "UnlikeHead", "by_sample", "result_of", "typed"]
+
+_BLOCK = 512
+_LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
+
+
+@dataclass(frozen=True)
+class UnlikeHead:
+    """How the first rows of a stream, which settled its encoding, differ from all of them."""
+
+    rows: int
+    differences: list[str]
+    chosen_from: int | None  # rows of the sample that was chosen from again,
+    why_not: str | None  # or why it was not
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The prototypes of a run, and what a result is made of besides."""
+
+    job: Job
+    encoding: Encoding
+    n_prototypes: int  # that were looked for
+    n_rows: int
+    n_target: int
+    skipped: LeftOut
+    result: Prototypes  # whose indices are row numbers in the whole input
+    judge: KernelMean  # by which it was
+    records: Records  # of the prototypes
+    represented: Array  # encoded rows: a uniform sample of the target
+    random: Array  # as many random rows as there may be prototypes
+    shown: DataSample
+    unlike: UnlikeHead | None = None
+
+
+def result_of(found: Selected) -> Prototypes:
+    """The result, with all that is known of it. O(sample m d)."""
+    found.skipped.warn(found.n_rows)
+    with one_thread():
+        result, records = found.result, found.records
+        shares = _shares(found.judge.kernel, result, found.represented)
+        names = found.job.names
+        ours = {
+            "row": result.indices,
+            "file": [names[i] for i in records.files],
+            "weight": result.weights,
+            "share": shares,
+        }
+        source = Origin(
+            shares=shares,
+            table=_table(found, ours, typed(records.table, found.encoding.layout)),
+            encoding=found.encoding,
+            provenance=_provenance(found, _renamed(records.table.column_names), _random_residual(found)),
+            sample=found.shown,
+            folders=(".", *folders_of(names)),
+        )
+        return replace(
+            result,
+            n_seen=found.n_rows,
+            random_state=found.job.options.random_state,
+            feature_names=tuple(found.encoding.names),
+            source=source,
+        )
+
+
+def by_sample(fitted: StreamSelector[Any, Any], rows: Array, population: int) -> tuple[Prototypes, KernelMean]:
+    """The result of a fit to these rows, judged for the ``population`` they are a uniform sample of; and the judge.
+
+    The trace is one point: on its way the selector saw the sample only. O(sample^2 d), unless it holds all rows.
+    """
+    chosen, judge = fitted.result_, fitted.known_mean()
+    if population <= len(rows):
+        return chosen, judge
+    rows = rows.astype(chosen.rows.dtype, copy=False)
+    judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
+    sampled = judge.sampled()
+    assert sampled is not None
+    with one_thread():
+        certificate = Certificate.by(Judge(sampled), chosen.rows, chosen.weights)
+    trace = Trace(np.array([population]), np.array([certificate.value]))
+    return replace(chosen, certificate=certificate, trace=trace), judge
+
+
+def _shares(kernel: Kernel, result: Prototypes, rows: Array) -> Float64:
+    """Of the target, nearest to each prototype."""
+    counts = np.zeros(len(result), np.int64)
+    prototypes = kernel.prepare(result.rows)
+    for start in range(0, len(rows), _BLOCK):
+        some = kernel.prepare(rows[start : start + _BLOCK].astype(result.rows.dtype, copy=False))
+        counts += np.bincount(kernel.nearness(some, prototypes).argmax(axis=1), minlength=len(counts))
+    return counts / len(rows)
+
+
+def _random_residual(found: Selected) -> float:
+    """The residual of as many random rows of the input, with their best weights."""
+    rows, judge = found.random.astype(found.result.rows.dtype, copy=False), found.judge
+    gram, mu = judge.exact(rows)
+    weights, sampled = NonNegativeQP.from_gram(gram, mu).weights, judge.sampled()
+    if sampled is not None:
+        return Certificate.by(Judge(sampled), rows, weights).residual
+    return Certificate(judge.weighed(rows, weights).value, judge.upper_bound(_BLOCK)).residual
+
+
+def _table(found: Selected, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
+    """Ours first, then ids and label, then the users' other columns, as they are in their files."""
+    options = found.job.options
+    columns = {name: pa.array(values) for name, values in ours.items()}
+    first = list(dict.fromkeys([*options.id, *([options.label] if options.label else [])]))
+    names = _renamed(theirs.column_names)
+    for name in [*first, *(name for name in theirs.column_names if name not in first)]:
+        columns[names.get(name, name)] = theirs.column(name)
+    return pa.table(columns)
+
+
+def _renamed(names: list[str]) -> dict[str, str]:
+    """What users' columns are called that are called like one of ours."""
+    renamed: dict[str, str] = {}
+    for name in OURS:
+        if name in names:
+            renamed[name] = _free(name, [*names, *renamed.values()])
+    return renamed
+
+
+def typed(table: pa.Table, layout: Layout) -> pa.Table:
+    """Number columns of text formats as numbers; all other text stays what it is."""
+    numbers = {column.name for column in layout.items if column.kind == "number"}
+    columns = [
+        _numbers(cells) if field.name in numbers and pa.types.is_string(field.type) else cells
+        for field, cells in zip(table.schema, table.columns, strict=True)
+    ]
+    fields = [field.with_type(cells.type) for field, cells in zip(table.schema, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers keep all their digits, or stay text."""
+    trimmed = pc.ascii_trim_whitespace(cells)
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(kind)
+    if not pc.any(pc.match_substring_regex(trimmed, _LONG)).as_py():
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(pa.float64())
+    return cells
+
+
+def _free(name: str, taken: list[str]) -> str:
+    free = f"input_{name}"
+    while free in taken:
+        free = f"input_{free}"
+    return free
+
+
+def _provenance(found: Selected, renamed: dict[str, str], random_residual: float) -> dict[str, Any]:
+    options, result = found.job.options, found.result
+    sampling = result.certificate.sampling
+    parameters = {
+        field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name != "kernel"
+    }
+    return {
+        "command": found.job.command or options.call(),
+        "version": result.version,
+        "parameters": {**parameters, "kernel": repr(options.kernel)},
+        "seed": found.job.seed,
+        "files": [_named(file) for file in found.job.files],
+        "target_files": [_named(file) for file in found.job.target_files],
+        "rows": found.n_rows,
+        "rows_of_target": found.n_target,
+        "rows_left_out": dataclasses.asdict(found.skipped),
+        "unlike_head": None if found.unlike is None else dataclasses.asdict(found.unlike),
+        "encoding": found.encoding.as_dict(),
+        "renamed": renamed,
+        "selector": result.selector,
+        "n_prototypes": found.n_prototypes,
+        "kernel": repr(result.kernel),
+        "kernel_parameters": as_plain(result.kernel),
+        "kept": len(result),
+        "objective": result.objective,
+        "residual": result.residual,
+        "mmd": result.mmd,
+        "certificate": {
+            "value": result.certificate.value,
+            "upper_bound": result.certificate.upper_bound,
+            "ratio": result.certificate.ratio,
+            "sample": result.certificate.sample,
+            "standard_error": result.certificate.standard_error,
+            "mmd_bound": result.certificate.mmd_bound(),
+            "sampling": None if sampling is None else dataclasses.asdict(sampling),
+        },
+        "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
+        "residual_of_random_rows": random_residual,
+    }
+
+
+def _named(file: dict[str, Any]) -> dict[str, Any]:
+    return {"name": file["name"], "size": file["size"]}

@@ -1,0 +1,247 @@
+"""The one pass over standard input: its first rows settle the encoding, and all rows count as they go by."""
+
+import copy
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from protosieve._typing import Array
+from protosieve.errors import InputError, ProtosieveWarning, arg
+from protosieve.kernels import Kernel
+from protosieve.means import CalibratedMean
+from protosieve.objectives import KernelMean
+from protosieve.passes._blocks import FEWEST, Block, LeftOut
+from protosieve.passes._checks import check_image_shape, check_some, note_ids, number_of_prototypes
+from protosieve.passes._choose import Choice
+from protosieve.passes._job import Job
+from protosieve.passes._options import METHODS
+from protosieve.passes._partitions import Partition
+from protosieve.passes._pass import Pass, Value
+from protosieve.passes._plan import Plan
+from protosieve.passes._result import Selected, UnlikeHead, by_sample, result_of, typed
+from protosieve.passes._row_sample import MOST, RowSample
+from protosieve.passes._tables import Records
+from protosieve.preprocess import Encoding, FirstRows, Layout, Moments, Survey, ratio_differs
+from protosieve.result import DataSample, Prototypes
+from protosieve.selectors import Standing, StreamSelector
+
+__all__ = ["StreamPass", "Streamed"]
+
+_HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
+_PER_PROTOTYPE = 4  # rows of a stream that are kept to be chosen from again, where memory has room
+_ENOUGH = 2  # sampled rows per prototype, to choose from
+_HEAVY = 1 << 30  # bytes of columns
+_FEW = "they are few"
+_LARGE = "rows are too large to keep enough of them and choose again"
+
+
+@dataclass(eq=False)
+class Streamed(Value):
+    """What is known of the rows so far, with a selector that follows them. Without a target it represents these rows.
+
+    The survey goes on to the end: if all rows differ from the first, prototypes are chosen again, from a sample.
+    """
+
+    job: Job
+    target: Plan | None
+    n_prototypes: int
+    survey: Survey
+    sample: RowSample
+    skipped: LeftOut = field(default_factory=LeftOut)
+    waiting: list[Block] = field(default_factory=list)  # the rows that settle the encoding
+    head: FirstRows | None = None
+    encoding: Encoding | None = None
+    choice: Choice | None = None
+    is_noted: bool = False  # that its rows are heavy
+
+    @property
+    def standing(self) -> Standing | None:
+        return None if self.choice is None or not self.choice.rows else self.choice.standing
+
+    def take(self, block: Block) -> None:
+        """The next rows."""
+        if self.target is None:
+            self.survey.update(block.rows, Moments.of_strips(block.rows, FEWEST))
+        if self.encoding is not None:
+            self._feed(block)
+            return
+        self.waiting.append(block)
+        if self.rows >= _HEAD:
+            self.settle()
+
+    def settle(self) -> None:
+        """All that the first rows tell is known: how rows are encoded, and what makes two of them alike."""
+        self.encoding = self.survey.settle(self.job.options.scale, self.job.options.max_categories)
+        check_image_shape(self.job, self.encoding)
+        blocks, self.waiting = self.waiting, []
+        raw = np.concatenate([block.rows for block in blocks])
+        note_ids(self.job, self.survey.layout, raw)
+        self.head = FirstRows.of(self.survey, raw, np.random.default_rng([self.job.seed, 5]))
+        kernel = self._kernel(self.encoding.transform(raw))
+        self.choice = Choice(self.selector(kernel, CalibratedMean(self.job.options.sample)))
+        for block in blocks:
+            self._feed(block)
+
+    def _feed(self, block: Block) -> None:
+        assert self.choice is not None
+        assert self.encoding is not None
+        self.choice.rows += len(block)
+        self.choice.take(block, self.encoding.transform(block.rows))
+        self.sample.take(block)
+        self._note_heavy()
+
+    def _note_heavy(self) -> None:
+        """A note, once, if the users' own columns of rows that may be selected take much memory."""
+        assert self.choice is not None
+        held = self.choice.held.records
+        if held is None or self.is_noted or held.table.nbytes < _HEAVY:
+            return
+        self.is_noted = True
+        warnings.warn(
+            f"the columns of {len(held):,} rows that may be selected take {held.table.nbytes / 1e9:.1f} GB; drop large "
+            f"columns before, give a smaller {arg('sample')}, or store the rows in a file, of which fewer are kept",
+            ProtosieveWarning,
+            stacklevel=2,
+        )
+
+    def _kernel(self, rows: Array) -> Kernel:
+        return self.job.options.kernel.resolve(rows, np.random.default_rng([self.job.seed, 3]))
+
+    def selector(self, kernel: Any, mean: Any) -> StreamSelector[Any, Any]:
+        """Of no rows yet."""
+        method = METHODS[self.job.options.method]
+        return method(self.n_prototypes, kernel=kernel, mean=mean, random_state=self.job.seed)
+
+    # -- what there is so far
+
+    def look(self) -> Prototypes | None:
+        """The result if no more rows came, which changes nothing; None before there is one."""
+        if self.choice is None or self.choice.selector.n_samples_seen_ < self.choice.selector.block_size:
+            return None
+        with warnings.catch_warnings(), suppress(InputError):
+            warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
+            return self.result()
+        return None
+
+    def result(self) -> Prototypes:
+        """That of all rows so far; if the first were unlike the rest, chosen again from a sample of all."""
+        assert self.choice is not None
+        assert self.encoding is not None
+        unlike, again = (None, None) if self.head is None else self._unlike(self.head, self.encoding)
+        if again is not None:
+            return self._chosen_again(unlike, again)
+        selector = self.choice.selector
+        return self._finished(selector.result_, self.choice.records(), self.encoding, selector.known_mean(), unlike)
+
+    def _sampled(self) -> Array:
+        assert self.sample.rows is not None
+        return self.sample.rows.settled().rows
+
+    def _unlike(self, head: FirstRows, encoding: Encoding) -> tuple[UnlikeHead | None, Encoding | None]:
+        """How the first rows differ from all, and by what to encode rows if they are to be chosen again."""
+        whole = self.survey.settle(self.job.options.scale, self.job.options.max_categories)
+        raw = self._sampled()[: len(self.sample.shown.numbers)]
+        found = head.differences(encoding, self.survey, whole, raw)
+        words, matters = [one.words for one in found], any(one.matters for one in found)
+        if not matters and self._width_differs(encoding.transform(raw)):
+            words, matters = [*words, "distances between rows are others"], True
+        if not words:
+            return None, None
+        if not (matters and len(raw) >= min(_ENOUGH * self.n_prototypes, self.rows)):
+            return UnlikeHead(head.n_rows, words, None, _LARGE if matters else _FEW), None
+        return UnlikeHead(head.n_rows, words, len(raw), None), whole
+
+    def _width_differs(self, rows: Array) -> bool:
+        """Of the kernel, were it learnt from all rows, encoded as they are."""
+        assert self.choice is not None
+        kernels = self.choice.selector.kernel, self._kernel(rows)
+        before, after = (getattr(kernel, "width", None) for kernel in kernels)
+        return isinstance(before, float) and isinstance(after, float) and ratio_differs(before, after)
+
+    def _chosen_again(self, unlike: UnlikeHead | None, encoding: Encoding) -> Prototypes:
+        """By what all rows say, from the uniform sample of them. O(sample (m d + m^2))."""
+        assert self.sample.rows is not None
+        sample, records = self.sample.rows.settled(), self.sample.records()
+        numbers = sample.numbers[: len(records)]  # in the order of hashes: a stream may be sorted
+        rows = encoding.transform(sample.rows[: len(numbers)])
+        fitted = self.selector(self._kernel(rows), None).fit(rows)
+        chosen, judge = by_sample(fitted, rows, self.rows)
+        return self._finished(chosen, records.of(numbers[chosen.indices]), encoding, judge, unlike)
+
+    def _finished(
+        self, chosen: Prototypes, records: Records, encoding: Encoding, judge: KernelMean, unlike: UnlikeHead | None
+    ) -> Prototypes:
+        sampled, target = encoding.transform(self._sampled()), self.target
+        return result_of(
+            Selected(
+                job=self.job,
+                encoding=encoding,
+                n_prototypes=self.n_prototypes,
+                n_rows=self.rows,
+                n_target=self.rows if target is None else target.n_rows,
+                skipped=self.skipped if target is None else target.skipped.plus(self.skipped),
+                result=replace(chosen, indices=records.numbers),
+                judge=judge,
+                records=records,
+                represented=sampled if target is None else target.candidates.rows,
+                random=sampled[: self.n_prototypes],
+                shown=self._shown(encoding) if target is None else replace(target.data_sample(), is_target=True),
+                unlike=unlike,
+            )
+        )
+
+    def _shown(self, encoding: Encoding) -> DataSample:
+        assert self.sample.rows is not None
+        light = self.sample.light()
+        rows = encoding.transform(self.sample.rows.settled().rows_of(light.numbers))
+        return DataSample(light.numbers, rows, typed(light.table, encoding.layout), self.rows, False)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamPass(Pass[Streamed]):
+    """Standard input: survey, sample and selection in one pass, because its rows come once.
+
+    ``target`` is the plan of a target with files of its own, and ``objective`` its mean.
+    """
+
+    label: ClassVar[str] = "select"
+
+    job: Job
+    skip: bool
+    target: Plan | None = None
+    objective: KernelMean | None = None
+    stage: str = "stream"
+
+    @property
+    def grows(self) -> bool:
+        return self.target is None
+
+    def needs_full_blocks(self, value: Streamed) -> bool:
+        return value.encoding is None
+
+    def begin(self, partition: Partition) -> Streamed:
+        m, target = number_of_prototypes(self.job, None), self.target
+        sample = RowSample.empty(self.job.seed, max(MOST, _PER_PROTOTYPE * m))
+        value = Streamed(self.job, target, m, Survey.of(copy.deepcopy(self.job.layout)), sample)
+        if target is not None:
+            value.encoding = target.encoding
+            value.choice = Choice(value.selector(target.kernel, None))
+            value.choice.selector.begin_by(self.objective, target.working(target.candidates.rows[:1]))
+        return value
+
+    def layout(self, value: Streamed) -> Layout:
+        return value.survey.layout if self.target is None else self.target.encoding.layout
+
+    def take(self, value: Streamed, block: Block, seen: None, partition: Partition) -> None:
+        value.take(block)
+
+    def left_out(self, value: Streamed, block: Block) -> None:
+        value.skipped.merge(block.left_out)
+
+    def end(self, value: Streamed, partition: Partition) -> None:
+        check_some(partition.names, value.rows, value.skipped)
+        if value.encoding is None:
+            value.settle()

@@ -1,0 +1,123 @@
+"""Result files, read back: .parquet and .arrow."""
+
+import io
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from protosieve._typed import require
+from protosieve.errors import InputError, arg
+from protosieve.kernels import from_plain
+from protosieve.means import SamplingError
+from protosieve.preprocess import Encoding
+from protosieve.result._certificate import Certificate
+from protosieve.result._origin import Origin, own_names
+from protosieve.result._prototypes import Prototypes
+from protosieve.result._trace import Trace
+from protosieve.result.files._provenance import check_provenance
+from protosieve.result.files._write import KEY
+
+__all__ = ["read_prototypes", "read_result"]
+
+
+def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
+    """The result in a file that `select` wrote; see `Prototypes.read`. O(file), and O(m d) to encode its rows."""
+    table, provenance = read_result(path)
+    try:
+        return _prototypes(table, provenance)
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError, pa.ArrowException) as error:
+        missing = "it does not say " * isinstance(error, KeyError)
+        raise InputError(
+            f"{os.fspath(path)}: is damaged, was changed or is of another version ({missing}{str(error)[:300]}); write "
+            "it again with this version's select"
+        ) from error
+
+
+def read_result(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
+    """The table and the provenance of a file that `write_table` wrote; `InputError` for any other or damaged file."""
+    name = os.fspath(path)
+    if Path(name).suffix.lower() not in (".parquet", ".arrow"):
+        raise InputError(
+            f"{name}: its format does not say how a result was made; write the result to a file that ends in "
+            ".parquet or .arrow, and give that one"
+        )
+    try:
+        table = _table(Path(name).read_bytes(), name.lower().endswith(".parquet"))
+        provenance = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+        require({"command", "version", "encoding"} <= set(provenance), "it does not say how it was made")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}; give a result file") from error
+    except Exception as error:  # damage has many names; the user needs one
+        raise InputError(
+            f"{name}: not a result of protosieve, or a damaged one ({type(error).__name__}: {str(error)[:200]}); "
+            f"give a file that select wrote with {arg('output')}"
+        ) from error
+    return table.replace_schema_metadata(None), provenance
+
+
+def _table(data: bytes, is_parquet: bool) -> pa.Table:
+    if is_parquet:
+        return pq.read_table(io.BytesIO(data))
+    with pa.ipc.open_file(pa.py_buffer(data)) as reader:
+        return reader.read_all()
+
+
+def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
+    require(len(table), "it holds no prototypes")
+    check_provenance(known)
+    encoding, kernel = Encoding.from_dict(known["encoding"]), from_plain(known["kernel_parameters"])
+    seed, own = known["parameters"]["random_state"], own_names(table.column_names, known["renamed"])
+    rows = encoding.encode(pa.table([table.column(i) for i in own], names=list(own.values())))
+    if kernel is not None:
+        kernel.prepare(rows)  # a kernel for rows of another width fails here
+    return Prototypes(
+        indices=_column(table, "row", np.int64),
+        rows=rows,
+        weights=_column(table, "weight", np.float64),
+        certificate=_certificate(known["certificate"]),
+        trace=_trace(known["trace"]),
+        kernel=kernel,
+        selector=known["selector"],
+        parameters={"n_prototypes": known["n_prototypes"], "kernel": kernel, "random_state": seed},
+        n_seen=known["rows"],
+        random_state=seed,
+        version=known["version"],
+        feature_names=tuple(encoding.names),
+        source=Origin(_column(table, "share", np.float64), table, encoding, known),
+    )
+
+
+def _column(table: pa.Table, name: str, dtype: Any) -> Any:
+    column = table.column(name)
+    require(not column.null_count, f"column {name!r} has nulls")
+    return np.array(column.to_numpy(), dtype)
+
+
+def _number(value: Any, none: float = math.nan) -> float:
+    """JSON has no NaN and no infinity: they are null there."""
+    return none if value is None else float(value)
+
+
+def _certificate(known: Mapping[str, Any]) -> Certificate:
+    of, error = known["sampling"], None
+    if of is not None:
+        errors = (_number(of[name], math.inf) for name in ("standard_error", "of_squared_mmd"))
+        error = SamplingError(int(of["rows"]), int(of["population"]), *errors)
+    return Certificate(_number(known["value"]), _number(known["upper_bound"]), error)
+
+
+def _trace(known: Mapping[str, Any]) -> Trace:
+    counts = ("rows_seen", "accepted", "exchanged")
+    kinds = {name: np.int64 if name in counts else np.float64 for name in (*counts, "objective", "bound")}
+    found: dict[str, Any] = {
+        name: np.array(known[name], kind) for name, kind in kinds.items() if known[name] is not None
+    }
+    require({found["rows_seen"].shape} == {of.shape for of in found.values()}, "points of its trace differ in number")
+    return Trace(**found)

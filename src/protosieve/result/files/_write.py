@@ -1,0 +1,211 @@
+"""Results to files: complete or not at all, and the same bytes for the same result."""
+
+import csv
+import io
+import os
+import sys
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.lib import format as npy
+
+from protosieve._atomic import check_place, is_pipe, write_whole
+from protosieve.errors import OutputError, ProtosieveWarning
+from protosieve.io import explain
+from protosieve.result.files._formulas import escaped
+from protosieve.result.files._plain import as_json, as_numpy, as_values
+
+__all__ = ["KEY", "as_dash", "check_output", "write_table"]
+
+KEY = b"protosieve"  # of the provenance, in the metadata of a schema
+_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+_FLOWING = (".csv", ".tsv", ".jsonl")  # formats that can be read as they come
+
+
+def as_dash(path: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The path, or ``-`` where it is one of the system's names for standard output."""
+    return "-" if path is not None and os.fspath(path) in _STANDARD_OUTPUT else path
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
+    """Write ``table`` in the format that the ending of ``path`` names, complete or not at all; ``-`` is JSON lines to
+    standard output, and a named pipe is written to directly.
+
+    ``provenance`` (how the table was made) goes into the file where the format has a place for it: Parquet and Arrow
+    under the schema's metadata key ``protosieve``, ``.json`` and ``.npz`` under ``provenance``. CSV, TSV and JSON lines
+    have none. The bytes depend on table and provenance alone. O(cells) time and memory.
+    """
+    target = os.fspath(path)
+    check_output(target)
+    if target == "-":
+        with _flowing("standard output"):
+            sys.stdout.buffer.write(_json_lines(table, provenance))
+            sys.stdout.buffer.flush()
+        return
+    data = _encoded(table, target, provenance)
+    if not is_pipe(target):
+        write_whole(target, data)
+        return
+    with _flowing(target), Path(target).open("wb") as stream:  # waits until a reader opens it
+        stream.write(data)
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise `OutputError` where a result could not be written to ``path``, before the work that leads to it starts."""
+    target = os.fspath(path)
+    if target == "-":
+        _check_standard_output()
+        return
+    if "://" in target:
+        raise OutputError(f"{target}: results are written to files on this machine; write one and copy it there")
+    if _ending(target) not in _WRITERS:
+        raise OutputError(f"{target}: its ending names no format; end it in {', '.join(_WRITERS)}, or give -")
+    if not is_pipe(target):
+        check_place(target)
+    elif _ending(target) not in _FLOWING:
+        raise OutputError(
+            f"{target}: is a named pipe, which takes {', '.join(_FLOWING)} only; give another ending or path"
+        )
+
+
+def _check_standard_output() -> None:
+    """`OutputError` where it is closed, or takes nothing."""
+    if sys.stdout is None:
+        raise OutputError("standard output: is closed; give a file, or leave it open")
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, ValueError):  # no file of the system's, as in a notebook
+        return
+    with _flowing("standard output"):
+        os.write(number, b"")
+
+
+def _encoded(table: pa.Table, target: str, provenance: dict[str, Any]) -> bytes:
+    try:
+        return _WRITERS[_ending(target)](table, provenance)
+    except pa.ArrowException as error:  # a type that the format does not know
+        raise OutputError(f"{target}: cannot hold this result: {explain(error)}; choose another format") from error
+
+
+def _ending(path: str) -> str:
+    return Path(path).suffix.lower()
+
+
+@contextmanager
+def _flowing(name: str) -> Iterator[None]:
+    """Write to what another program reads at the same time."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader has seen enough: the program is to end quietly
+        raise
+    except OSError as error:
+        raise OutputError(f"{name}: cannot be written: {error.strerror or error}; check its device") from error
+
+
+def _with_provenance(table: pa.Table, provenance: dict[str, Any]) -> pa.Table:
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: as_json(provenance)})
+
+
+def _parquet(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(_with_provenance(table, provenance), sink)
+    return bytes(sink.getvalue())
+
+
+def _arrow(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    sink = pa.BufferOutputStream()
+    known = _with_provenance(table, provenance)
+    with pa.ipc.new_file(sink, known.schema) as writer:
+        writer.write_table(known.unify_dictionaries())  # a file holds one dictionary per column
+    return bytes(sink.getvalue())
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    columns = [as_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _json_lines(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
+    return "".join(as_json(row) + "\n" for row in _rows(table)).encode()
+
+
+def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    rows = ",\n".join(map(as_json, _rows(table)))
+    return f'{{"provenance": {as_json(provenance)},\n"prototypes": [\n{rows}\n]}}\n'.encode()
+
+
+def _delimited(table: pa.Table, _provenance: dict[str, Any], separator: str) -> bytes:
+    marked: list[str] = []  # text that is not written as it is
+
+    def safe(text: str) -> str:
+        if escaped(text) != text:
+            marked.append(text)
+        return escaped(text)
+
+    names, columns = list(map(safe, table.column_names)), [_cells(column, safe) for column in table.columns]
+    text = io.StringIO(newline="")
+    plain, quoted = (
+        csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting)
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
+    for row in (names, *zip(*columns, strict=True)):
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)  # a line would end there
+        (quoted if has_return else plain).writerow(row)
+    if marked:
+        warnings.warn(
+            f"{len(marked):,} cell{'s' * (len(marked) > 1)} of text would be run as a formula by a spreadsheet, such "
+            f"as {marked[0][:40]!r}: written with ' before it, which a program that reads the file must remove; "
+            ".parquet, .jsonl and other formats keep the text as it is",
+            ProtosieveWarning,
+            stacklevel=2,
+        )
+    return text.getvalue().encode()
+
+
+def _cells(column: pa.ChunkedArray, safe: Callable[[str], str]) -> list[object]:
+    """Text so that no spreadsheet runs it, numbers as they are; lists and the like as JSON, true and false as words."""
+    if _holds_text(column.type):
+        return [None if value is None else safe(value) for value in as_values(column)]
+    return [as_json(value) if isinstance(value, list | dict | bool) else value for value in as_values(column)]
+
+
+def _holds_text(kind: pa.DataType) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain))
+
+
+def _npz(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    if "provenance" in table.column_names:
+        raise OutputError(
+            "a column is called 'provenance', which is where .npz keeps how the result was made; "
+            "write .parquet, or give the column another name"
+        )
+    arrays = {name: as_numpy(table[name]) for name in table.column_names}
+    nulls = {name: np.flatnonzero(table[name].is_null()).tolist() for name in table.column_names}
+    some = {name: rows for name, rows in nulls.items() if rows}  # which arrays of text and integers do not show
+    arrays["provenance"] = np.array(as_json({**provenance, "nulls": some}))
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:  # dated 1980, always
+                npy.write_array(entry, array, allow_pickle=False)
+    return sink.getvalue()
+
+
+_WRITERS: dict[str, Callable[[pa.Table, dict[str, Any]], bytes]] = {
+    ".parquet": _parquet,
+    ".arrow": _arrow,
+    ".csv": partial(_delimited, separator=","),
+    ".tsv": partial(_delimited, separator="\t"),
+    ".jsonl": _json_lines,
+    ".json": _json,
+    ".npz": _npz,
+}
