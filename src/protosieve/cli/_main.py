@@ -44,7 +44,7 @@ def _waits_for_input() -> bool:
     """Whether a thread may have been left behind, of ours or of Arrow's, that reads what may never come."""
     places = sys.modules.get("protosieve.io._locations")  # importing it here could take a second
     flows = places is not None and places.Pipe.read
-    return flows or any(thread.name == "protosieve ahead" for thread in threading.enumerate())
+    return flows or any(thread.name == "protosieve prefetch" for thread in threading.enumerate())
 
 
 def _leave(code: int) -> None:

@@ -49,7 +49,7 @@ class Stop:
     def at_once(self) -> Iterator[None]:
         """Stop without delay inside: nothing is half done while rows are waited for, or between two passes."""
         self.check()
-        with self._may_be_at_once(True):
+        with self._may_be_at_once(True), _stopped_in_a_lock():
             yield
 
     @contextmanager
@@ -70,9 +70,20 @@ class Stop:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked is not None and number == _HANG_UP:
             return  # not impatience: a closed terminal sends it once, and its shell once more
-        if self._at_once or self._asked is not None:
+        is_impatient, self._asked = self._asked is not None, number
+        if self._at_once or is_impatient:
             raise Stopped(number, whole=self._at_once)
-        self._asked = number
+
+
+@contextmanager
+def _stopped_in_a_lock() -> Iterator[None]:
+    """A signal that is raised while a queue or a future takes its lock makes Python release one it does not hold."""
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error.__context__, Stopped):
+            raise error.__context__ from None
+        raise
 
 
 @contextmanager
