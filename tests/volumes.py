@@ -14,7 +14,7 @@ Amount = TypeVar("Amount")
 # quick: `make test`, and pytest alone. full: `make test-rest`. explore: property tests draw new examples every time.
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 
-EXAMPLES = {"quick": 20, "full": 60, "explore": 1000}
+EXAMPLES = {"quick": 12, "full": 60, "explore": 1000}
 
 repeated = pytest.mark.repeated  # for tests that use `volume` and are no property tests, which are found by themselves
 

@@ -52,7 +52,7 @@ COLUMNS = ["--id", "name", "--label", "kind"]
 
 
 def test_a_summary_says_what_was_done_and_how_good_it_is(folder):
-    shown = run("select", "parts", "-m", 12, *COLUMNS, "-o", "chosen.parquet", cwd=folder)
+    shown = call("select", "parts", "-m", 12, *COLUMNS, "-o", "chosen.parquet", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == ""
     assert "12 of 300 rows of 2 files; kernel MultiScale(width=" in shown.stdout

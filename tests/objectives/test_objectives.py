@@ -33,7 +33,7 @@ from protosieve.errors import ProtosieveWarning, StateFileError
 from protosieve.exchange import FreeExchangeSet
 from protosieve.objectives import FeatureObjective, LeastSquares, Logistic, Poisson, SetFunction, SmoothObjective
 from protosieve.weights import Newton, free_weights
-from volumes import volume
+from volumes import repeated, volume
 
 pytestmark = pytest.mark.usefixtures("one_blas_thread")
 
@@ -186,7 +186,7 @@ def test_an_intercept_makes_the_means_of_features_matter_not_at_all(kind, signed
 @each_sign
 @pytest.mark.parametrize("n_samples", [10, 30, 60])
 def test_classes_that_can_be_told_apart_leave_nothing(n_samples, signed):
-    rows, y = make_regression("logistic", n_samples, 120, n_samples)
+    rows, y = make_regression("logistic", n_samples, 80, n_samples)
     for selector in (ProtoBasic, ProtoStream, ProtoDash):
         result = selector(40, objective=Logistic(y, signed=signed)).fit(rows).result_
         assert result.residual < 1e-6
@@ -196,12 +196,13 @@ def test_classes_that_can_be_told_apart_leave_nothing(n_samples, signed):
 # -- selectors
 
 
+@repeated
 @pytest.mark.parametrize("selector", TWINS, ids=lambda cls: cls.__name__)
 @each_kind
 @each_sign
 def test_selects_what_the_literal_algorithm_selects(selector, kind, signed):
-    compared = 0
-    for seed in range(12):
+    compared, seeds = 0, range(volume(6, 12))  # six have every ridge with every intercept
+    for seed in seeds:
         rows, y = make_regression(kind, seed)
         ridge, intercept, m = (0.0, 0.1)[seed % 2], seed % 3 != 0, 2 + seed % 3
         twin = oracles.Regression(rows, y, kind, signed=signed, ridge=ridge, intercept=intercept)
@@ -214,7 +215,7 @@ def test_selects_what_the_literal_algorithm_selects(selector, kind, signed):
         assert sorted(ours.prototype_indices_.tolist()) == run.chosen
         assert ours.objective_ == pytest.approx(run.objective, abs=1e-9)
         compared += 1
-    assert compared >= 9
+    assert compared >= 3 / 4 * len(seeds)
 
 
 @each_sign

@@ -358,6 +358,35 @@ def test_a_task_that_the_executor_drops_is_told_of(folder):
         selected(folder, executor=Dropping())
 
 
+class KilledWorker(Exception):
+    """As Dask's, which is known by its name."""
+
+
+class Blaming(AtOnce):
+    """Gives up tasks of these partitions, each as often as told, as Dask does with all that a dead worker had."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def submit(self, fn, /, partition, *args):
+        left = self.times.get(partition.number, 0)
+        if not left:
+            return super().submit(fn, partition, *args)
+        self.times[partition.number] = left - 1
+        future = Future()
+        future.set_exception(KilledWorker(f"partition {partition.number}"))
+        return future
+
+
+def test_partitions_lost_with_a_worker_are_tried_alone(folder, alone):
+    assert same(selected(folder, executor=Blaming({3: 1, 5: 1, 6: 1, 7: 1})), alone)
+
+
+def test_the_partition_that_kills_is_named_and_not_its_neighbours(folder):
+    with pytest.raises(ProtosieveError, match=r"^partition 7 of the pass to survey was started several times"):
+        selected(folder, executor=Blaming({5: 1, 6: 1, 7: 2, 8: 1}))
+
+
 def test_workers_that_are_all_gone_are_told_of(folder, monkeypatch):
     class Deserted(Executor):
         """A client without workers, whose tasks are never done."""

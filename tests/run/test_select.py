@@ -492,7 +492,7 @@ def test_the_call_in_the_provenance_does_the_same(tmp_path):
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "json", "npz", "arrow"])
 def test_the_output_is_a_function_of_the_run(tmp_path, ending):
-    path = write(frame(numbers()), tmp_path / "t.parquet")
+    path = write(frame(numbers(500)), tmp_path / "t.parquet")
     for name in ("one", "other"):
         select(path, 10, output=tmp_path / f"{name}.{ending}", **COLUMNS)
     assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"other.{ending}").read_bytes()
@@ -523,7 +523,7 @@ def test_numbers_of_text_files_are_numbers_in_the_result(tmp_path):
 
 
 def test_rows_that_carry_much_are_read_in_smaller_blocks_with_the_same_result(tmp_path):
-    table = frame(numbers(6000))
+    table = frame(numbers(3000))
     light = select(write(table, tmp_path / "light.parquet"), 10, **COLUMNS)
     path = write(table.assign(text="x" * 20_000), tmp_path / "heavy.csv")
     ticks = []
@@ -604,7 +604,7 @@ def test_no_usable_row_is_an_error(tmp_path):
 
 def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
     """Weights fit the sample that they are judged by: with a wide kernel it alone looked a hundred times better."""
-    table = pd.DataFrame(numbers(15_000, 6), columns=list("abcdef"))
+    table = pd.DataFrame(numbers(6000, 6), columns=list("abcdef"))
     found = select(write(table, tmp_path / "t.parquet"), 60, sample=1000, kernel="gaussian")
     rows, kernel = found.encoding.encode(table).astype(np.float64), found.kernel
     mine = found.rows.astype(np.float64)

@@ -60,6 +60,11 @@ class _Sent:
         is_lost = self.future.cancelled() or self.future.exception() is not None
         return is_lost or isinstance(self.future.result(), Refusal)
 
+    @property
+    def is_killed(self) -> bool:
+        """Whether its worker died, more than once."""
+        return self.failed and not self.future.cancelled() and _is_killed(self.future.exception())
+
     def outcome(self) -> Any:
         """Its value, or the error there is instead."""
         try:
@@ -117,7 +122,9 @@ class OnExecutor(Engine):
             self._fill(work, left)
             if not self._sent:
                 return
-            self._wait_for_first()
+            self._wait_for(self._sent[0])
+            if self._sent[0].is_killed:
+                self._try_alone(work)
             yield self._sent.popleft().outcome()  # not held here while the next is waited for
 
     def _fill(self, work: Pass[V], left: Iterator[Partition]) -> None:
@@ -141,9 +148,18 @@ class OnExecutor(Engine):
         future.add_done_callback(self._came.put)
         return _Sent(partition, work, future)
 
-    def _wait_for_first(self) -> None:
-        """Until the first has come; what comes meanwhile is kept as it does."""
-        while not self._sent[0].is_noted:
+    def _try_alone(self, work: Pass[V]) -> None:
+        """Dask gives up all that a worker had when it died, if that happens a few times. So the first is begun again
+        with nothing beside it: if it is lost again it is the one that kills, or needs more memory than a worker has.
+        """
+        for one in self._sent:
+            self._wait_for(one)
+        self._sent[0] = self._begin(work, self._sent[0].partition)
+        self._wait_for(self._sent[0])
+
+    def _wait_for(self, awaited: _Sent) -> None:
+        """Until it has come; what comes meanwhile is kept as it does."""
+        while not awaited.is_noted:
             with self._stop.at_once():
                 future = self._next()
             one = next(one for one in self._sent if one.future is future)
@@ -178,9 +194,13 @@ def _loss(error: Exception) -> str | None:
         return "was cancelled by the executor, which may not be running any more"
     if isinstance(error, BrokenExecutor):
         return "was lost: a worker process died and this executor does not replace it; protosieve.run.LocalWorkers does"
-    if type(error).__name__ == "KilledWorker":  # Dask's, which may not be installed
+    if _is_killed(error):
         return (
             "was started several times, and each time the worker died; give workers more memory, or fewer "
             f"{arg('partition_rows')}"
         )
     return None
+
+
+def _is_killed(error: BaseException | None) -> bool:
+    return type(error).__name__ == "KilledWorker"  # Dask's, which may not be installed
