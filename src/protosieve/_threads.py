@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
@@ -30,9 +30,9 @@ def ahead_of(function: Callable[[S], T], items: Iterable[S], *, in_threads: bool
     """``map(function, items)``, computed in other threads a few items before they are asked for.
 
     Results and errors come in order, those of reading ``items`` too. Closing it early waits for the calls under way,
-    and makes no others. With one processor, or where threads are not wanted, it is ``map``.
+    and makes no others. With one processor or one item, or where threads are not wanted, it is ``map``.
     """
-    if n_threads() == 1 or not in_threads:
+    if n_threads() == 1 or not in_threads or (isinstance(items, Sized) and len(items) < 2):
         yield from map(function, items)
         return
     pool = ThreadPoolExecutor(n_threads())  # the caller's own thread mostly waits
