@@ -627,3 +627,32 @@ def residual(kernel, X, rows, weights):
     norm = sum(kernel(X[start : start + 1000], X).sum() for start in range(0, len(X), 1000)) / len(X) ** 2
     mu = sum(kernel(rows, X[start : start + 1000]).sum(axis=1) for start in range(0, len(X), 1000)) / len(X)
     return 1 - (2 * weights @ mu - weights @ kernel(rows) @ weights) / norm
+
+
+def covered(K, members):
+    """What members cover of the rows of a target: ``sum_x max(0, max_s k(x, s))``."""
+    chosen = np.asarray(K, np.float64)[list(members)]
+    return float(np.maximum(chosen.max(axis=0, initial=0), 0).sum())
+
+
+class CoverSet:
+    """The best exchange of a block, as long as one raises the value; every pair is tried."""
+
+    def __init__(self, K, room):
+        self.K, self.room, self.members = K, room, []
+
+    @property
+    def value(self):
+        return covered(self.K, self.members)
+
+    def offer(self, rows):
+        while True:
+            tried = []
+            for row in (row for row in rows if row not in self.members):
+                for gone in range(self.room):
+                    others = [member for place, member in enumerate(self.members) if place != gone]
+                    tried.append((covered(self.K, [*others, row]), [*others, row]))
+            best, members = max(tried, key=lambda one: one[0], default=(0.0, []))
+            if best <= self.value * (1 + 1e-12) + 1e-300:
+                return
+            self.members = members

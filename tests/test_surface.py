@@ -29,7 +29,7 @@ SURFACE = {
         "Curvature", "Guarantee", "Ratios", "basic_guarantee", "curvature", "curvature_bounds", "curvature_on",
         "ratio_bounds", "ratio_range", "singleton_guarantee", "submodularity_ratio",
     ],
-    "protosieve.exchange": ["ExchangeSet", "FreeExchangeSet", "Members"],
+    "protosieve.exchange": ["CoverSet", "ExchangeSet", "FreeExchangeSet", "Members"],
     "protosieve.kernels": [
         "FunctionKernel", "KERNELS", "Kernel", "Points", "as_kernel", "as_plain", "from_plain",
         *(cls.__name__ for cls in KERNELS.values()),
@@ -40,7 +40,7 @@ SURFACE = {
         "candidates_of", "judging_for", "points_for", "points_of", "sample_for",
     ],
     "protosieve.objectives": [
-        "Block", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective", "SetFunction",
+        "Block", "Coverage", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective", "SetFunction",
         "SmoothObjective", "Weighed", "same", *REGRESSIONS,
     ],
     "protosieve.sampling": ["EVERY", "Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],

@@ -358,8 +358,8 @@ def test_a_task_that_the_executor_drops_is_told_of(folder):
         selected(folder, executor=Dropping())
 
 
-class KilledWorker(Exception):
-    """As Dask's, which is known by its name."""
+class KilledWorker(Exception):  # noqa: N818  (its name is how it is known)
+    """As Dask raises."""
 
 
 class Blaming(AtOnce):

@@ -72,6 +72,8 @@ class Objective(ABC):
 
     explains: ClassVar[str] = "the bound"  # in messages: what its bound is the whole of
 
+    compares_rows: ClassVar[bool] = False  # by the selector's kernel, with those of a target
+
     signed: bool  # whether weights may be negative
     kernel: Kernel | None  # by which rows are compared, if they are
 

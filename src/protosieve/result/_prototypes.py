@@ -200,7 +200,8 @@ class Prototypes:
         return len(self.indices)
 
     def __repr__(self) -> str:
-        by = f"mmd={self.mmd:.4g}, kernel={self.kernel!r}" if self.kernel else f"objective={self.objective:.4g}"
+        by = f"objective={self.objective:.4g}" if self.certificate.whole else f"mmd={self.mmd:.4g}"
+        by += f", kernel={self.kernel!r}" if self.kernel else ""
         return f"Prototypes({len(self)} of {self.n_seen:,} rows by {self.selector}, residual={self.residual:.4g}, {by})"
 
     @property

@@ -109,7 +109,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         """
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            own = given is None and self.objective is None
+            own = given is None and self._compares_rows
             stream = self._open(rows, rows if own else given)
             stream.is_target = own
             self._feed(stream, rows)
@@ -276,7 +276,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         rows = self._working(as_rows(X, "X"))
         target = getattr(self, "_early_target", None) if target is None else target
         if not len(rows):
-            if target is not None and self.objective is not None:
+            if target is not None and not self._compares_rows:
                 self._target(target, rows, X)  # which refuses it
             self._early_target = target  # given with an empty chunk: it belongs to the first chunk that has rows
             return None, rows

@@ -61,7 +61,7 @@ class BatchSelector(Selector, Generic[ObjectiveT]):
         """
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            match = rows if given is None and self.objective is None else given
+            match = rows if given is None and self._compares_rows else given
             objective = cast(ObjectiveT, self._objective(rows[: self.block_size], match, generator(self.random_state)))
             source = self._survey(objective, rows)
             choice = self._pick(objective, source, self._progress(self.n_prototypes, "prototypes"))

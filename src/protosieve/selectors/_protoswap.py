@@ -13,10 +13,10 @@ from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError, arg
-from protosieve.exchange import Members
+from protosieve.exchange import CoverSet, Members
 from protosieve.kernels import Points
 from protosieve.means import candidates_in, candidates_of, sample_for
-from protosieve.objectives import Block, KernelMean, Need, Objective, Weighed
+from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import Selection, StreamSelector
@@ -35,6 +35,7 @@ _FEW = 16_384  # candidates looked at, at least: small samples until nothing cha
 _RANKED = 262_144  # similarities to members at once
 _ATTEMPTS = 4  # times a small sample is offered to an empty set
 _NEAREST = 8  # rows most like the target that are candidates too, for each prototype: twice as many add nothing
+_COVERING = 64  # candidates compared with the whole target at once
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
 
@@ -174,6 +175,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
                 f"{arg('n_prototypes', self.n_prototypes)}; "
                 'give more, or "auto"'
             )
+        if self._takes_all and isinstance(self.objective, Coverage):
+            raise ParameterError(
+                f"ProtoSwap: {arg('candidates', 'all')} judges rows as they come, and Coverage compares rows of a "
+                f"sample; give a number of candidates, or {arg('candidates', 'auto')}"
+            )
 
     def _check_streaming(self) -> None:
         if self._takes_all and self.passes not in (None, 1):
@@ -188,7 +194,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         return quadratic
 
     def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
-        return super()._weigh(objective if self.objective is None else self.objective, rows, start)
+        return super()._weigh(objective if self._compares_rows else self.objective, rows, start)
 
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         if self._takes_all:
@@ -201,9 +207,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _sample(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> UniformSample | None:
         """A sample of its own, unless the mean's has enough candidates."""
-        kept = objective.mean.stream_sample()
         auto = isinstance(self.candidates, str)
         size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
+        if isinstance(objective, Coverage):
+            return UniformSample.empty(size, block.rows, int(rng.integers(2**63)))
+        kept = objective.mean.stream_sample()
         if kept is not None and (candidates_in(size) if auto else size) <= candidates_in(kept.size):
             return None
         seed = objective.mean.seed(size)
@@ -211,7 +219,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
+        if not isinstance(objective, Coverage):
+            progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
         if progress.members is not None:
@@ -263,7 +272,33 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         return sample.settled().held.take(slice(int(self.candidates)))
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
+        if isinstance(objective, Coverage):
+            return self._covering(self._candidates(progress, objective), objective)
         return self._better(progress.members or self._from_candidates(progress, objective), progress.best, objective)
+
+    def _covering(self, drawn: SampledRows, objective: Coverage) -> Selection:
+        """The candidates that exchanges make cover the target best, from any m of them.
+
+        A block is compared with the whole target, and the best exchange made with it as long as there is one.
+        """
+        kernel, target, rng = objective.compared_by, objective.chosen_by(), np.random.default_rng(0)
+        found = CoverSet(self.n_prototypes, len(target), target.left.dtype, self.margin)
+
+        def similarities(places: Indices) -> Array:
+            return kernel.block(kernel.prepare(drawn.rows[places]), target)
+
+        order = np.arange(len(drawn))  # which is that of hashes
+        members = order[: self.n_prototypes]
+        found.fill(similarities(members), members)
+        for _ in range(self.passes or _PASSES):
+            blocks = [order[start : start + _COVERING] for start in range(0, len(order), _COVERING)]
+            compared = ahead_of(similarities, blocks, in_threads=kernel.in_threads)
+            exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
+            if not any(exchanged):
+                break
+            order = rng.permutation(order)
+        chosen = np.sort(found.covering())
+        return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
 
     def _from_candidates(self, progress: Swapping, objective: KernelMean) -> Members:
         drawn = self._candidates(progress, objective)

@@ -21,7 +21,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
-from protosieve.objectives import KernelMean, Need, Objective, Weighed
+from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Certificate, Prototypes
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
@@ -242,7 +242,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self, objective: Objective, chosen: Selection, n_seen: int, recorder: Recorder, counts: Counts
     ) -> Prototypes:
         """The result: rows with their weights, solved in float64, the largest weight first."""
-        stated: Objective = objective if self.objective is None else self.objective  # as the user put it
+        stated: Objective = objective if self._compares_rows else self.objective  # as the user put it
         if not len(chosen.indices):
             raise InputError(
                 f"none of the {n_seen} rows has a positive {stated.pull_means} under {stated.describe()}, so no "
@@ -262,7 +262,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             weights=weights[order],
             certificate=certificate,
             trace=recorder.trace(n_seen, certificate.value, counts, certificate.upper_bound),
-            kernel=objective.kernel if self.objective is None else None,
+            kernel=objective.kernel if self._compares_rows else None,
             selector=type(self).__name__,
             parameters=self.get_params(deep=False),
             n_seen=n_seen,
@@ -328,16 +328,22 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
         if self._needs not in objective.offers:
             *others, last = _content_with(objective)
+            use = f"{', '.join(others)} or {last}" if others else last
             raise ParameterError(
                 f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
-                f"use {', '.join(others)} or {last}"
+                f"use {use}"
             )
-        for word in ("kernel", "mean"):
+        for word in ("mean",) if objective.compares_rows else ("kernel", "mean"):
             if getattr(self, word) is not None:
                 raise ParameterError(
                     f"{name}: {arg(word, getattr(self, word))} belongs to the kernel mean, and the objective is "
                     f"{type(objective).__name__}; leave one of the two out"
                 )
+
+    @property
+    def _compares_rows(self) -> bool:
+        """Whether rows are compared by a kernel, with those of a target."""
+        return self.objective is None or self.objective.compares_rows
 
     def _kernel(self) -> Kernel:
         return MultiScale() if self.kernel is None else as_kernel(self.kernel)
@@ -372,7 +378,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _target(self, target: Any, rows: Array, X: Any) -> Array | None:
         """The target, checked, where one was given; an objective of its own has none and looks at the rows."""
-        if self.objective is None:
+        if self._compares_rows:
             return target_rows(target, self.mean, rows, column_names(X))
         if target is not None:
             raise InputError(f"target was given, and {type(self.objective).__name__} has none: it explains its own y")
@@ -381,9 +387,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> Objective:
         """The objective, with the kernel's width learnt from the target, or else from the first block."""
-        if self.objective is not None:
+        if not self._compares_rows:
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
+        if isinstance(self.objective, Coverage):
+            return self.objective.over(kernel, target, first, int(rng.integers(2**63)))
         seed = np.random.default_rng(rng.integers(2**63))
         return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed, self.n_prototypes))
 
@@ -394,7 +402,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _working(self, rows: Array) -> Array:
         """The rows in a dtype that is precise enough for the kernel."""
-        trusted = self.objective is None and self._kernel().nonnegative
+        trusted = self._compares_rows and self._kernel().nonnegative
         return rows if trusted else rows.astype(np.float64, copy=False)
 
     @contextmanager

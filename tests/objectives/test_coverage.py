@@ -1,0 +1,175 @@
+"""Coverage: what ProtoSwap chooses by it, however the rows come, and what it says of the result."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from protosieve import ParameterError, ProtoDash, ProtosieveWarning, ProtoSwap, load
+from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
+from protosieve.means import ExactMean
+from protosieve.objectives import Coverage
+from protosieve.selectors import SELECTORS
+from volumes import volume
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """1,500 rows in six clusters, one after the other."""
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(3 * rng.normal(size=4), 0.4, (250, 4)) for _ in range(6)])
+
+
+def covers(m=8, kernel=None, sample=300, **more):
+    return ProtoSwap(m, kernel=kernel or MultiScale(2.0), objective=Coverage(sample), random_state=0, **more)
+
+
+def covered(kernel, rows, prototypes):
+    return oracles.covered(kernel(prototypes, rows), range(len(prototypes))) / len(rows)
+
+
+@settings(max_examples=volume(8, 40))
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 6),
+    st.integers(1, 150),
+    st.sampled_from([Gaussian(1.0), MultiScale(2.0), Cosine(), Linear()]),
+    st.integers(1, 3),
+)
+def test_chooses_what_the_literal_algorithm_chooses(seed, m, n, kernel, passes):
+    """Where all rows are candidates and the whole target: any m, then the best exchange of 64 at a time."""
+    rows = np.random.default_rng(seed).normal(size=(n, 3)) + 0.5
+    ours = ProtoSwap(m, kernel=kernel, objective=Coverage(), passes=passes, random_state=0)
+    order = ours.partial_fit(rows, target=rows)._caught_up().known.sample.settled().numbers
+    K = kernel.resolve(rows, np.random.default_rng(0))(rows)
+    twin = oracles.CoverSet(K, min(m, n))
+    twin.members, rng = order[:m].tolist(), np.random.default_rng(0)
+    for _ in range(passes):
+        before = list(twin.members)
+        for start in range(0, n, 64):
+            twin.offer(order[start : start + 64].tolist())
+        if twin.members == before:
+            break
+        order = rng.permutation(order)
+    if twin.value > 0:
+        assert ours.result_.objective == pytest.approx(twin.value / n, rel=1e-9)
+
+
+@settings(max_examples=volume(6, 30))
+@given(st.lists(st.integers(60, 900), min_size=1, max_size=6), st.booleans())
+def test_any_chunking_gives_the_same_bits(clusters, sizes, with_target):
+    target = clusters[200:900] if with_target else None
+    whole = covers().partial_fit(clusters, target=target).result_
+    cut, start, i = covers(), 0, 0
+    while start < len(clusters):
+        cut.partial_fit(clusters[start : start + sizes[i % len(sizes)]], target=target if start == 0 else None)
+        start, i = start + sizes[i % len(sizes)], i + 1
+        if i == 3:
+            assert len(cut.result_)  # to look changes nothing
+    assert np.array_equal(cut.result_.indices, whole.indices)
+    assert np.array_equal(cut.result_.weights, whole.weights)
+    assert cut.result_.objective == whole.objective
+
+
+@pytest.mark.parametrize("target", [None, slice(0, 400)])
+def test_saved_and_resumed_is_uninterrupted(clusters, target, tmp_path):
+    target = None if target is None else clusters[target]
+    for at in (1, 600, 1024):
+        through = covers().partial_fit(clusters[:at], target=target)
+        through.save(tmp_path / "state.npz")
+        again = load(tmp_path / "state.npz")
+        for selector in (through, again):
+            selector.partial_fit(clusters[at:])
+        assert np.array_equal(through.result_.indices, again.result_.indices)
+        assert through.result_.objective == again.result_.objective
+
+
+def test_the_order_of_rows_does_not_matter(clusters):
+    """With so many rows as the sample holds all, the target is the same in any order, and so nearly is the value."""
+    rng, values = np.random.default_rng(1), []
+    for order in (np.arange(1500), np.arange(1500)[::-1], rng.permutation(1500), np.argsort(clusters[:, 0])):
+        values.append(covers(sample=1500).partial_fit(clusters[order]).result_.objective)
+    assert min(values) > 0.98 * max(values)
+
+
+def test_the_value_is_that_of_all_rows_and_weights_are_their_shares(clusters):
+    result = covers(sample=5000).fit(clusters).result_
+    kernel = MultiScale(2.0)
+    assert result.objective == pytest.approx(covered(kernel, clusters, result.rows), rel=1e-9)
+    assert result.residual == pytest.approx(1 - result.objective)
+    nearest = kernel(clusters, result.rows).argmax(axis=1)
+    assert np.allclose(result.weights, np.bincount(nearest, minlength=8) / 1500)
+    assert np.isnan(result.mmd)
+    assert "of full coverage" in str(result.certificate)
+
+
+def test_the_value_by_a_sample_is_near_that_of_all_rows(clusters):
+    rows = np.tile(clusters, (4, 1)) + np.random.default_rng(2).normal(0, 0.1, (6000, 4))
+    result = covers(sample=1000).fit(rows).result_
+    assert result.objective == pytest.approx(covered(MultiScale(2.0), rows, result.rows), rel=0.05)
+    assert result.weights.sum() == pytest.approx(1)
+
+
+def test_it_covers_more_than_random_rows_and_than_rows_that_match(clusters):
+    kernel = MultiScale(2.0)
+    ours = covered(kernel, clusters, covers(sample=5000).fit(clusters).result_.rows)
+    match = covered(kernel, clusters, ProtoSwap(8, kernel=kernel, random_state=0).fit(clusters).result_.rows)
+    rng = np.random.default_rng(3)
+    chance = max(covered(kernel, clusters, clusters[rng.permutation(1500)[:8]]) for _ in range(20))
+    assert ours > max(match, chance)
+
+
+def test_rows_are_chosen_for_the_target_that_is_given(clusters):
+    result = covers().fit(clusters, target=clusters[500:750]).result_
+    assert (result.indices >= 500).mean() > 0.5
+    assert covered(MultiScale(2.0), clusters[500:750], result.rows) > 0.5
+
+
+def test_copies_are_chosen_once():
+    rows = np.repeat(np.eye(3), 50, axis=0)
+    with pytest.warns(ProtosieveWarning, match=r"kept 3 of n_prototypes=8: .* represent the target completely"):
+        result = covers().fit(rows).result_
+    assert len(result) == 3
+    assert result.residual == pytest.approx(0)
+    assert np.allclose(result.weights, 1 / 3)
+
+
+def test_float32_rows_stay_float32(clusters):
+    result = covers(sample=5000).fit(clusters.astype(np.float32)).result_
+    assert result.rows.dtype == np.float32
+    assert result.objective == pytest.approx(covers(sample=5000).fit(clusters).result_.objective, rel=0.01)
+
+
+def test_similarity_to_prototypes_and_the_nearest_are_there(clusters):
+    selector = covers().fit(clusters)
+    assert selector.transform(clusters[:5]).shape == (5, 8)
+    assert np.array_equal(selector.predict(clusters[:50]), selector.transform(clusters[:50]).argmax(axis=1))
+
+
+@pytest.mark.parametrize("sample", [0, -1, 2.5, "many", True])
+def test_a_bad_sample_is_refused(sample):
+    with pytest.raises(ParameterError, match=r"Coverage: sample must be a whole number of at least 1"):
+        Coverage(sample)
+
+
+def test_what_does_not_go_together_is_refused(clusters):
+    with pytest.raises(ParameterError, match=r"candidates='all' judges rows as they come, and Coverage"):
+        covers(candidates="all").fit(clusters)
+    with pytest.raises(ParameterError, match=r"mean=ExactMean\(\) belongs to the kernel mean"):
+        covers(mean=ExactMean()).fit(clusters)
+    with pytest.raises(ParameterError, match=r"ProtoDash needs gradients; Coverage has only exchanges: use ProtoSwap$"):
+        ProtoDash(3, objective=Coverage()).fit(clusters)
+
+
+def test_selectors_without_exchanges_say_who_has_them(clusters):
+    for cls in SELECTORS:
+        if cls is not ProtoSwap and hasattr(cls(), "objective") and "objective" in cls().get_params():
+            with pytest.raises(ParameterError, match="use ProtoSwap"):
+                cls(3, objective=Coverage()).fit(clusters)
+
+
+def test_the_sample_can_be_set_by_its_name(clusters):
+    selector = covers().set_params(objective__sample=77)
+    assert selector.get_params()["objective__sample"] == 77
+    assert selector.fit(clusters).result_.parameters["objective"] == Coverage(77)
