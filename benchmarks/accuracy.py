@@ -61,11 +61,11 @@ SETS: dict[str, Callable[[], Dataset]] = {
 }
 
 
-def at_hand(names: list[str]) -> Iterator[tuple[str, Dataset]]:
+def at_hand(names: list[str], sets: dict[str, Callable[[], Dataset]] = SETS) -> Iterator[tuple[str, Dataset]]:
     """The data sets that can be had."""
     for name in names:
         try:
-            yield name, SETS[name]()
+            yield name, sets[name]()
         except (OSError, ProtosieveError) as error:
             print(f"({name} is left out: {error})")
 

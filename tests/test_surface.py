@@ -40,8 +40,8 @@ SURFACE = {
         "candidates_of", "judging_for", "points_for", "points_of", "sample_for",
     ],
     "protosieve.objectives": [
-        "Block", "Coverage", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective", "SetFunction",
-        "SmoothObjective", "Weighed", "same", *REGRESSIONS,
+        "Block", "Coverage", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",
+        "SetFunction", "SmoothObjective", "Weighed", "same", *REGRESSIONS,
     ],
     "protosieve.sampling": ["EVERY", "Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
     "protosieve.result": [
