@@ -1,10 +1,11 @@
 """What a mean embedding is: the target of the selection, as a function of a row.
 
-A `Mean` is the user's wish, a constructor argument that is never changed. ``begin`` turns it into a
+A `Mean` is what the user asks for: a constructor argument that is never changed. ``begin`` turns it into a
 `MeanState`, the value that evolves with the stream and is saved with it.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, NamedTuple, Self
@@ -57,8 +58,7 @@ class Mean(ABC):
 
     target: Array | None = None  # a target that comes with the mean itself
 
-    @abstractmethod
-    def check(self, target: Array | None) -> None:
+    def check(self, target: Array | None) -> None:  # noqa: B027  (most need no target)
         """Raise `InputError`, before work starts, if this mean cannot be had without a target."""
 
     @abstractmethod
@@ -206,11 +206,16 @@ class FixedMean(SettledMean):
         """The same, a few rows at a time, in several threads."""
         if points.left.dtype == self.rows.dtype:
             self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+        return self._in_threads(points.take, len(points), _STRIP)
 
-        def at(start: int) -> Float64:
-            return self.at(points.take(slice(start, start + _STRIP)))
+    def at_many(self, rows: Array) -> Float64:
+        """``mu`` at many rows, in several threads."""
+        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+        return self._in_threads(lambda part: self.kernel.prepare(rows[part]), len(rows), _BLOCK)
 
-        found = ahead_of(at, range(0, len(points), _STRIP), in_threads=self.kernel.in_threads)
+    def _in_threads(self, points: Callable[[slice], Points], n: int, step: int) -> Float64:
+        parts = (slice(start, start + step) for start in range(0, n, step))
+        found = ahead_of(lambda part: self.at(points(part)), list(parts), in_threads=self.kernel.in_threads)
         return np.concatenate([np.zeros(0), *found])
 
     def _tile(self, tile: slice, dtype: np.dtype[np.generic]) -> Points:
@@ -228,16 +233,6 @@ class FixedMean(SettledMean):
             blocks = (slice(start, start + step) for start in range(0, len(self.rows), step))
             self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
         return self.norm
-
-    def at_many(self, rows: Array) -> Float64:
-        """``mu`` at many rows, in several threads."""
-        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
-
-        def at(start: int) -> Float64:
-            return self.at(self.kernel.prepare(rows[start : start + _BLOCK]))
-
-        found = ahead_of(at, range(0, len(rows), _BLOCK), in_threads=self.kernel.in_threads)
-        return np.concatenate([np.zeros(0), *found])
 
     def at_own_rows(self, step: int = _BLOCK) -> Float64:
         """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2).

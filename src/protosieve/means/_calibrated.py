@@ -19,7 +19,7 @@ A fifth of the sample is held out: no point and no estimate is made of it, and w
 on the choice, so it can judge the result.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,8 +31,7 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Sampled, SettledMean
-from protosieve.means._points import enough_points
-from protosieve.means._sizes import candidates_in, candidates_of, points_for
+from protosieve.means._sizes import candidates_in, candidates_of, enough_points, points_for
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
@@ -248,7 +247,6 @@ class PointSums(SettledMean):
     kernel: Kernel
     points: Array
     weights: Float64
-    _prepared: Points | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def by(cls, kernel: Kernel, sample: Array, n_points: int) -> "PointSums":
@@ -264,9 +262,11 @@ class PointSums(SettledMean):
         require(are_rows(self.points) and self.weights.shape == (len(self.points),), "the points of a mean")
         require(are_finite(self.weights), "the weights of points")
 
+    @cached_property
+    def _prepared(self) -> Points:
+        return self.kernel.prepare(self.points)
+
     def meet(self, points: Points) -> tuple[Float64, Float64]:
-        if self._prepared is None:
-            self._prepared = self.kernel.prepare(self.points)
         return at_and_sums(self.kernel, self._prepared, self.weights, points)
 
     def at(self, points: Points) -> Float64:
