@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from protosieve.io._file_source import BOM, FEW_ROWS, PIECE_BYTES, Batch, not_utf8
+from protosieve.io._file_source import BOM, FEW_ROWS, Batch, not_utf8
+from protosieve.io._source import PIECE_BYTES
 
 __all__ = ["LONGEST_ROW", "CsvRows"]
 

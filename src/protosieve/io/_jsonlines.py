@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.io._file_source import BOM, FEW_ROWS, PIECE_BYTES, Batch, TextSource
+from protosieve.io._file_source import BOM, FEW_ROWS, Batch, TextSource
 from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._json_rows import as_read, table_of
 from protosieve.io._locations import Location, Opened, first_lines
+from protosieve.io._source import PIECE_BYTES
 
 __all__ = ["JsonLinesSource"]
 
