@@ -137,7 +137,7 @@ class Calibrated(SettledMean):
 
     def _corrected(self, rows: Array) -> Float64:
         """The weights of the points beside rows of the sample."""
-        sums = sums_over(self.kernel, rows, self.kernel.prepare(self.points))
+        sums = sums_over(self.kernel, rows, self.span.points)
         return self.span.solve(self.at_points - self._share / max(len(rows), 1) * sums)
 
     @property
@@ -179,26 +179,21 @@ class Calibrated(SettledMean):
         if self.is_whole:
             return None
         outside = self.population - len(self.points)
-        if not len(self.held_out):  # all of them are points
-            rest = max(len(self.rest), 1)
-            return Sampled(
-                kernel=self.kernel,
-                rows=self.rest,
-                population=max(outside, rest),
-                share=self._share,
-                span=self.span,
-                at_points=self.at_points,
-                target=self.population,
-            )
-        return Sampled(
+        by_rest = Sampled(
             kernel=self.kernel,
-            rows=self.held_out,
-            population=outside - len(self.rest),
+            rows=self.rest,
+            population=max(outside, len(self.rest), 1),
             share=self._share,
             span=self.span,
             at_points=self.at_points,
-            chosen=len(self.rest) / outside,
             target=self.population,
+        )
+        if not len(self.held_out):  # all of them are points
+            return by_rest
+        return by_rest._replace(
+            rows=self.held_out,
+            population=outside - len(self.rest),
+            chosen=len(self.rest) / outside,
             mean=self.full,
             norm=self.squared_norm(_TILE) if self._compares_all else None,
             is_fitted=False,
@@ -251,9 +246,8 @@ class PointSums(SettledMean):
     @classmethod
     def by(cls, kernel: Kernel, sample: Array, n_points: int) -> "PointSums":
         """The first rows of a sample are the points. O(sample P d + P^3)."""
-        points = sample[:n_points]
-        weights = Span(kernel, points).solve(sums_over(kernel, sample, kernel.prepare(points)) / len(sample))
-        return cls(kernel, points, weights)
+        span = Span(kernel, sample[:n_points])
+        return cls(kernel, span.rows, span.solve(sums_over(kernel, sample, span.points) / len(sample)))
 
     def __deepcopy__(self, memo: object) -> "PointSums":
         return self

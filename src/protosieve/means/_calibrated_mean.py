@@ -113,9 +113,11 @@ class CalibratedStream(StreamMean):
     weights: Float64  # of the points: what rows are judged by
     adopted: int = 0  # rows seen by then
     renewed: int = 0  # rows seen when the points were chosen
-    _prepared: Points | None = field(default=None, init=False, repr=False, compare=False)
-    _span: Span | None = field(default=None, init=False, repr=False, compare=False)
+    _span: Span = field(init=False, repr=False, compare=False)  # of the points
     _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._span = Span(self.kernel, self.points)
 
     @classmethod
     def begin(
@@ -126,16 +128,15 @@ class CalibratedStream(StreamMean):
         """
         wanted = 0 if n_points is not None else n_prototypes
         n_points = min(points_for(n_prototypes) if n_points is None else n_points, candidates_in(size))
-        points = first[:n_points].copy()
-        span = Span(kernel, points)
-        weights = span.solve(sums_over(kernel, first, kernel.prepare(points)) / len(first))
-        none, numbers = np.zeros(len(points)), np.arange(len(points))
+        span = Span(kernel, first[:n_points].copy())
+        weights = span.solve(sums_over(kernel, first, span.points) / len(first))
+        none, numbers = np.zeros(len(weights)), np.arange(len(weights))
         sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
-        return cls(kernel, sample, drawn, points, numbers, wanted, judging_for(n_prototypes), none, weights)
+        return cls(kernel, sample, drawn, span.rows, numbers, wanted, judging_for(n_prototypes), none, weights)
 
     def __deepcopy__(self, memo: object) -> "CalibratedStream":
         other = replace(self, sample=self.sample.__deepcopy__(memo), drawn=self.drawn.__deepcopy__(memo))
-        other._prepared, other._span, other._known = self._prepared, self._span, self._known
+        other._span, other._known = self._span, self._known
         return other
 
     def _check_form(self) -> None:
@@ -154,12 +155,7 @@ class CalibratedStream(StreamMean):
         require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
 
     def meet(self, points: Points) -> tuple[Float64, Float64]:
-        return at_and_sums(self.kernel, self._left(), self.weights, points)
-
-    def _left(self) -> Points:
-        if self._prepared is None:
-            self._prepared = self.kernel.prepare(self.points)
-        return self._prepared
+        return at_and_sums(self.kernel, self._span.points, self.weights, points)
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         assert sums is not None
@@ -171,8 +167,6 @@ class CalibratedStream(StreamMean):
     def _adopt(self) -> None:
         if self.sample.seen >= 2 * self.renewed:
             self._renew()
-        if self._span is None:
-            self._span = Span(self.kernel, self.points)
         self.weights = self._span.solve(self.sums / self.sample.seen)
 
     def _renew(self) -> None:
@@ -190,7 +184,7 @@ class CalibratedStream(StreamMean):
         sums = self.sums[before]
         sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
         self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
-        self._prepared, self._span, self._known = None, span, None
+        self._span, self._known = span, None
 
     def _calibrated(self) -> Calibrated:
         """What is known as of now."""
@@ -210,8 +204,7 @@ class CalibratedStream(StreamMean):
                 sample_seed=self.sample.seed,
                 judging=self.judging,
             )
-            if self._span is not None:
-                self._known.span = self._span
+            self._known.span = self._span
         return self._known
 
     def at(self, points: Points) -> Float64:

@@ -34,11 +34,16 @@ class Span:
         return self
 
     @cached_property
+    def points(self) -> Points:
+        """The rows prepared for the kernel, in their own dtype."""
+        return self.kernel.prepare(self.rows)
+
+    @cached_property
     def root(self) -> Float64:
         """The factor, lower triangular. O(P^2 d + P^3)."""
         points = self.kernel.prepare(self.rows.astype(np.float64))
         gram, diagonal = self._gram(points), self.kernel.diagonal(points)
-        noise = np.maximum(self.kernel.rounding(self.kernel.prepare(self.rows)), _RIDGE[self.rows.dtype])
+        noise = np.maximum(self.kernel.rounding(self.points), _RIDGE[self.rows.dtype])
         ridge = noise * (float(diagonal.mean()) or 1.0)  # rows that are like nothing: a span of nothing
         gram[np.diag_indices_from(gram)] = diagonal + ridge
         root, failed = dpotrf(gram.T, lower=True)  # the transposed matrix, the same, is as LAPACK has it: one copy

@@ -68,9 +68,10 @@ class CategoryColumn(Column):
     def _coded(self, cells: pa.Array, grow: bool) -> Array:
         if cells.null_count == len(cells):
             return np.full(len(cells), MISSING)
-        encoded = None if self.full else cells.dictionary_encode()
-        codes = [] if encoded is None else [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
-        if encoded is None or self.full:
+        if not self.full:
+            encoded = cells.dictionary_encode()
+            codes = [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
+        if self.full:  # perhaps by these cells
             return np.where(cells.is_null().to_numpy(zero_copy_only=False), MISSING, UNKNOWN)
         places = encoded.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*codes, MISSING])[places])
