@@ -27,10 +27,12 @@ __all__ = [
     "reading",
 ]
 
-FEW_ROWS = 512  # of fewer, readers of text make one piece: a column takes as long for a few cells as for hundreds
+FEW_ROWS = 512  # readers of text parse no fewer at once: a column takes as long for a few cells as for hundreds
 BOM = b"\xef\xbb\xbf"  # of UTF-8
 
-Batch: TypeAlias = tuple[NDArray[np.int64], pa.Table, dict[int, str]]  # rows, and by number why others are none
+Batch: TypeAlias = tuple[
+    NDArray[np.int64], pa.Table, dict[int, str]
+]  # good rows, and by number what is wrong with others
 
 
 class FileSource(Source):

@@ -88,8 +88,8 @@ def _meaning(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:
-    """Lines that are not blank, about ``size`` bytes of them at a time, of a slow pipe those that are there; more
-    bytes where these are only a few long lines.
+    """Lines that are not blank, about ``size`` bytes at a time; more where these are only a few long lines. A slow
+    pipe gives the lines it has.
     """
     lines, weight = list[bytes](), 0
     data = opened.arriving(size).removeprefix(BOM)

@@ -83,8 +83,12 @@ class NpzSource(_ArraySource):
 
     def _arrays(self, archive: zipfile.ZipFile) -> list["_Array"]:
         """Those that have rows; all have the same number of them."""
-        names = [name for name in archive.namelist() if name.endswith(_SUFFIX)]
-        arrays = [array for array in (self._member(archive, name) for name in names) if array.shape]
+        arrays = []
+        for name in archive.namelist():
+            if name.endswith(_SUFFIX):
+                with archive.open(name) as stream:
+                    arrays.append(_Array.of(stream, name.removesuffix(_SUFFIX), self.name))
+        arrays = [array for array in arrays if array.shape]
         if not arrays:
             raise InputError(f"{self.name}: holds no arrays with rows; save some with numpy.savez(path, name=array)")
         for array in arrays:
@@ -95,10 +99,6 @@ class NpzSource(_ArraySource):
                     f"{array.rows}; save arrays that belong together in one file, and others in another"
                 )
         return arrays
-
-    def _member(self, archive: zipfile.ZipFile, member: str) -> "_Array":
-        with archive.open(member) as stream:
-            return _Array.of(stream, member.removesuffix(_SUFFIX), self.name)
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
         with self.location.open() as opened, zipfile.ZipFile(opened.file) as archive, ExitStack() as stack:

@@ -95,11 +95,11 @@ class Source(ABC):
         """The rows from number ``start`` on, in pieces of bounded size; of ``columns`` only, where not ``None``."""
 
     def groups(self) -> list[int] | None:
-        """Rows of each group at which reading can begin at no cost; ``None`` where only reading would tell."""
+        """Rows of each group, where reading can start without reading what is before; ``None`` if unknown."""
         return None
 
     def row_bytes(self) -> float | None:
-        """Where `groups` does not tell, the stored bytes of a row, about, by a look at the first of them."""
+        """About how many stored bytes a row takes, by the first rows; for sources without `groups`."""
         return None
 
     def fingerprint(self) -> dict[str, str | int] | None:

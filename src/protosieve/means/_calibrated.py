@@ -70,10 +70,10 @@ def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
 @storable
 @dataclass
 class Calibrated(SettledMean):
-    """The mean of ``population`` rows, known at points and by a sample. Nothing in it changes.
+    """The mean of ``population`` rows, known at points and by a sample. It never changes.
 
-    ``sample`` are the rows of a uniform sample in the order of their hashes, ``held_out`` those behind them; ``places``
-    says where in the sample the points are, -1 for one that is not.
+    ``sample`` are the rows of a uniform sample in the order of their hashes, ``held_out`` those after them; ``places``
+    says where in the sample each point is, -1 if it is not there.
     """
 
     kernel: Kernel
@@ -234,9 +234,9 @@ def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: in
 @storable
 @dataclass
 class PointSums(SettledMean):
-    """What adds rows up at points, to be a `Calibrated` mean in the end; until then rows are judged by an estimate.
+    """Adds up the rows of a target at points, for a `Calibrated` mean in the end.
 
-    That is the combination of the points which agrees with the sample's mean at them.
+    Until then rows are judged by an estimate: the combination of the points that agrees with the sample's mean at them.
     """
 
     kernel: Kernel

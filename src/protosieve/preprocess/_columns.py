@@ -45,7 +45,7 @@ class Column(ABC):
 
     @abstractmethod
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
-        """The values (rows x width), and where those are that nulls will be, if any; notes rows that cannot be used.
+        """The values (rows x width), and which of them are nulls, if any; notes rows that cannot be used.
 
         Nulls and cells of unusable rows are finite here: NaN and infinity are the source's own, and faults.
         """

@@ -40,7 +40,7 @@ class Difference:
 @storable
 @dataclass(frozen=True, eq=False)
 class FirstRows:
-    """What the first rows said: how many there were, how often each category occurred, and some of them."""
+    """What is kept of the first rows: how many there were, how often each category occurred, and some of them."""
 
     n_rows: int
     tallies: list[NDArray[np.int64]]
@@ -53,8 +53,8 @@ class FirstRows:
         return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
 
     def differences(self, head: Encoding, survey: Survey, whole: Encoding, sample: Array) -> list[Difference]:
-        """Where ``head``, the encoding by these rows, would not do for all: columns whose scale is another, with
-        values that are, and categories that the first rows do not have, or hardly ever.
+        """Where ``head``, the encoding by these rows, does not suit all rows: columns with another scale and other
+        values, and categories that the first rows lack or hardly have.
 
         ``survey`` and ``whole`` are of all rows, ``sample`` some of these, raw. O((sample + head) columns) and a sort.
         """

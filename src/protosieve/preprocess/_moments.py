@@ -75,16 +75,13 @@ class Moments:
         with np.errstate(all="ignore"):
             first = (self.count == 0) & (later.count > 0)
             self.origin[first] = later.origin[first]
-            self._merge(later.count, (later.origin - self.origin) + later.drift, later.m2)
+            share = later.count / np.maximum(self.count + later.count, 1)
+            apart = (later.origin - self.origin) + later.drift - self.drift
+            self.drift += apart * share
+            self.m2 += np.where(self.count > 0, later.m2 + apart * apart * self.count * share, later.m2)
+        self.count += later.count
         self.low = np.minimum(self.low, later.low)
         self.high = np.maximum(self.high, later.high)
-
-    def _merge(self, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
-        share = count / np.maximum(self.count + count, 1)
-        apart = drift - self.drift
-        self.drift += apart * share
-        self.m2 += np.where(self.count > 0, m2 + apart * apart * self.count * share, m2)
-        self.count += count
 
     @property
     def mean(self) -> Float64:

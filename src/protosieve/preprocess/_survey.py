@@ -140,7 +140,7 @@ class Survey:
 
 
 def _summed(tally: Codes, later: Codes, codes: Codes | None) -> Codes:
-    """Both, once the later one's counts are put where the ``codes`` are that its codes have here, which all differ."""
+    """The sum of two tallies; ``codes`` has the code here of each code of the later one, all different."""
     if codes is None:
         return np.array([tally[0] + later[0], tally[1:].sum() + later[1:].sum()])
     places = np.append(0, codes + 1)
