@@ -43,7 +43,7 @@ SURFACE = {
         "Block", "Coverage", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",
         "SetFunction", "SmoothObjective", "Weighed", "same", *REGRESSIONS,
     ],
-    "protosieve.sampling": ["EVERY", "Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"],
+    "protosieve.sampling": ["EVERY", "Bottom", "SampledRows", "UniformSample", "hashes"],
     "protosieve.result": [
         "OURS", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
     ],

@@ -7,7 +7,7 @@ from protosieve import ProtoSwap, load
 from protosieve._blas import one_thread
 from protosieve.kernels import Gaussian, Laplacian, MultiScale
 from protosieve.means import CalibratedMean, points_for
-from protosieve.means._points import enough_points
+from protosieve.means._sizes import enough_points
 
 
 def rows(n, columns=6, seed=0):

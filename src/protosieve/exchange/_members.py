@@ -12,7 +12,6 @@ from protosieve._typing import Array, Float64
 from protosieve.exchange._free_set import FreeExchangeSet
 from protosieve.exchange._set import ExchangeSet
 from protosieve.kernels import Kernel, Points
-from protosieve.sampling import lengthened
 
 __all__ = ["Members"]
 
@@ -91,7 +90,7 @@ class Members:
         self.exchange.reserve(self.exchange.size + newcomers)
         more = len(self.exchange.w) - len(self.indices)
         if more:
-            self.rows, self.left = (lengthened(old, len(self.exchange.w)) for old in (self.rows, self.left))
+            self.rows, self.left = (np.pad(old, ((0, more), (0, 0))) for old in (self.rows, self.left))
             self.indices = np.append(self.indices, np.full(more, -1))
 
     def _vacate(self, slots: list[int]) -> None:

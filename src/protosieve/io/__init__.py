@@ -1,11 +1,9 @@
 """Files to rows: every format behind one interface."""
 
-from protosieve.io._batch_source import BatchSource
 from protosieve.io._file_source import explain
 from protosieve.io._find import find_sources
-from protosieve.io._row_range import RowRange
 from protosieve.io._schemas import check_schemas
-from protosieve.io._source import BadRow, BadRows, Piece, Source
+from protosieve.io._source import BadRow, BadRows, BatchSource, Piece, RowRange, Source
 
 __all__ = [
     "BadRow",

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError
-from protosieve.io._file_source import FileSource, consecutive, rows_within
+from protosieve.io._file_source import FileSource
 from protosieve.io._locations import Opened, Pipe
-from protosieve.io._source import BadRows, Piece
+from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
 __all__ = ["ArrowSource"]
 

@@ -1,6 +1,5 @@
 """Rows of CSV and TSV as cells of text, and what is wrong with the others."""
 
-import codecs
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,15 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from protosieve.io._file_source import BOM, FEW_ROWS, PIECE_BYTES, Batch, not_utf8
+from protosieve.io._file_source import BOM, FEW_ROWS, Batch, not_utf8
+from protosieve.io._source import PIECE_BYTES
 
 __all__ = ["LONGEST_ROW", "CsvRows"]
 
 _NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 LONGEST_ROW = 1 << 24  # bytes; beyond, a quote is never closed
 _BLOCK = 1 << 20  # bytes parsed at once, about
-_FIRST_MARK = 0xF0000  # for private use: no text has these
+# Characters for private use, which no text has, stand for bytes that are not UTF-8.
+_FIRST_MARK = 0xF0000
 _MARKS = f"[{chr(_FIRST_MARK + 128)}-{chr(_FIRST_MARK + 255)}]"
+_TO_MARKS = {0xDC00 + byte: _FIRST_MARK + byte for byte in range(128, 256)}  # from what "surrogateescape" gives
 _OPEN = "opens a quote that is never closed, so that it holds the rest of the file"
 
 
@@ -58,7 +60,7 @@ class CsvRows:
         }
 
     def batches(self) -> Iterator[Batch]:
-        """Numbers and cells of good rows, and what is wrong with the others. Of a slow pipe, those that are there."""
+        """Numbers and cells of good rows, and what is wrong with the others. A slow pipe gives the rows it has."""
         left, wanted = b"", 0
         while data := self._read(_BLOCK):
             left += data
@@ -143,13 +145,5 @@ def _marked(text: bytes) -> tuple[bytes, bool]:
         if not text.isascii():
             text.decode()
     except UnicodeDecodeError:
-        return text.decode("utf-8", "protosieve.mark").encode(), True
+        return text.decode("utf-8", "surrogateescape").translate(_TO_MARKS).encode(), True
     return text, False
-
-
-def _mark(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("protosieve.mark", _mark)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, TypeAlias, final
@@ -14,30 +14,25 @@ from numpy.typing import NDArray
 from protosieve.errors import InputError, ProtosieveError, arg
 from protosieve.io._locations import Location, Opened, Pipe, line_bytes
 from protosieve.io._plain_types import plain_schema, plain_table
-from protosieve.io._source import BadRow, BadRows, Piece, Source
+from protosieve.io._source import BadRow, BadRows, Piece, Source, cut
 
 __all__ = [
     "BOM",
     "FEW_ROWS",
-    "PIECE_BYTES",
-    "PIECE_ROWS",
     "Batch",
     "FileSource",
     "TextSource",
-    "consecutive",
-    "cut",
     "explain",
     "not_utf8",
     "reading",
-    "rows_within",
 ]
 
-PIECE_ROWS = 1 << 14
-PIECE_BYTES = 1 << 24
-FEW_ROWS = 512  # of fewer, readers of text make one piece: a column takes as long for a few cells as for hundreds
+FEW_ROWS = 512  # readers of text parse no fewer at once: a column takes as long for a few cells as for hundreds
 BOM = b"\xef\xbb\xbf"  # of UTF-8
 
-Batch: TypeAlias = tuple[NDArray[np.int64], pa.Table, dict[int, str]]  # rows, and by number why others are none
+Batch: TypeAlias = tuple[
+    NDArray[np.int64], pa.Table, dict[int, str]
+]  # good rows, and by number what is wrong with others
 
 
 class FileSource(Source):
@@ -107,10 +102,8 @@ class TextSource(FileSource):
         with self.location.open().unpacked() as opened:
             for numbers, table, problems in self._batches(opened, start):
                 wrong = sorted(number for number in problems if number >= start)
-                if (
-                    wrong and not bad.skip and len(numbers) and numbers[0] < wrong[0]
-                ):  # a cell of a row before it may be the first fault
-                    before = int(np.searchsorted(numbers, wrong[0]))
+                before = 0 if bad.skip or not wrong else int(np.searchsorted(numbers, wrong[0]))
+                if before:  # a cell of a row before it may be the first fault
                     yield Piece(table.select(columns).slice(0, before), numbers[:before], opened.taken)
                 for number in wrong:
                     bad.found(BadRow(self.name, number, problems[number]))
@@ -148,28 +141,6 @@ def explain(error: BaseException) -> str:
 def not_utf8(byte: int) -> str:
     """What is wrong with text in another encoding, by its first byte that shows it."""
     return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
-
-
-def rows_within(bytes_per_row: float) -> int:
-    """How many rows of that size make one piece."""
-    return max(1, min(PIECE_ROWS, int(PIECE_BYTES / max(bytes_per_row, 1))))
-
-
-def consecutive(tables: Iterable[pa.Table], first: int, bytes_read: Callable[[int], int]) -> Iterator[Piece]:
-    """Tables without gaps, from row ``first`` on; ``bytes_read`` tells the bytes read up to a row."""
-    for table in tables:
-        end = first + table.num_rows
-        yield Piece(table, np.arange(first, end), bytes_read(end))
-        first = end
-
-
-def cut(piece: Piece, start: int) -> Iterator[Piece]:
-    """The rows from number ``start`` on, in pieces of bounded size."""
-    rows = piece.table.num_rows
-    step = rows_within(piece.table.nbytes / max(rows, 1))
-    for begin in range(int(np.searchsorted(piece.numbers, start)), rows, step):
-        part = slice(begin, begin + step)
-        yield Piece(piece.table.slice(begin, step), piece.numbers[part], piece.bytes_read)
 
 
 def _distinct(schema: pa.Schema, name: str) -> pa.Schema:

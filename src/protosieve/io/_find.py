@@ -4,15 +4,16 @@ import difflib
 import glob
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from protosieve.errors import InputError, arg
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io._file_source import explain, reading
-from protosieve.io._formats import ENDINGS, check_format, format_of, has_ending, source_of
-from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile, standard_input
+from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
+from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
 from protosieve.io._source import Source
 
 __all__ = ["find_sources"]
@@ -37,7 +38,8 @@ def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> 
     >>> [os.path.basename(source.name) for source in find_sources(folder)]
     ['a.csv', 'b.csv']
     """
-    check_format(format)
+    if format is not None and format not in FORMATS:
+        raise ParameterError(f"{arg('format')} must be one of {', '.join(FORMATS)}; got {format!r}")
     named = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
     paths = [os.fspath(one) for one in named]
     if not paths:
@@ -51,7 +53,7 @@ def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> 
 
 def _locations(path: str, wanted: str | None) -> Iterator[Location]:
     if path == "-":
-        yield standard_input()
+        yield Pipe("standard input", lambda: sys.stdin.buffer, own=False)
     elif "://" in path:
         yield from _remote(path, wanted)
     else:
@@ -104,7 +106,7 @@ def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
     if wanted is None:
         found = [path for path in files if format_of(path)]
     else:
-        found = [path for path in files if format_of(path) == wanted or not has_ending(path)]
+        found = [path for path in files if format_of(path) == wanted or "." not in path.rsplit("/", 1)[-1]]
     if not found:
         known = ", ".join(ending for ending, name in ENDINGS.items() if wanted in (None, name))
         raise InputError(

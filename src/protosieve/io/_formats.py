@@ -1,6 +1,6 @@
 """Which format a file is in: by its ending, by what the user says, or by its first bytes."""
 
-from protosieve.errors import InputError, ParameterError, arg
+from protosieve.errors import InputError, arg
 from protosieve.io._arrow import ArrowSource
 from protosieve.io._csv import CsvSource, TsvSource
 from protosieve.io._file_source import BOM, FileSource, reading
@@ -10,7 +10,7 @@ from protosieve.io._numpy import NpySource, NpzSource
 from protosieve.io._parquet import ParquetSource
 from protosieve.io._source import Source
 
-__all__ = ["ENDINGS", "FORMATS", "check_format", "format_of", "has_ending", "source_of"]
+__all__ = ["ENDINGS", "FORMATS", "format_of", "source_of"]
 
 # All formats: each class says its name, endings and first bytes. Add a new one here.
 _SOURCES: tuple[type[FileSource], ...] = (
@@ -22,12 +22,6 @@ _MAGIC = {magic: source.format for source in _SOURCES for magic in source.magic}
 _LOOK = 1 << 16
 
 
-def check_format(name: str | None) -> None:
-    """A format's name, or ``None``."""
-    if name is not None and name not in FORMATS:
-        raise ParameterError(f"{arg('format')} must be one of {', '.join(FORMATS)}; got {name!r}")
-
-
 def format_of(path: str) -> str | None:
     """By the ending, in any case; ``None`` where it says nothing.
 
@@ -36,11 +30,6 @@ def format_of(path: str) -> str | None:
     """
     lower = path.lower()
     return next((name for ending, name in ENDINGS.items() if lower.endswith(ending)), None)
-
-
-def has_ending(path: str) -> bool:
-    """Whether the file's name has an ending at all."""
-    return "." in path.rsplit("/", 1)[-1]
 
 
 def source_of(location: Location, name: str | None) -> Source:

@@ -97,8 +97,8 @@ def _parsed(data: bytes, known: pa.Schema | None) -> pa.Table | None:
 
 def _without_numbers(known: pa.Schema) -> pa.Schema:
     """For a block with fractions or values where the first rows have whole numbers or nulls: Arrow infers the type."""
-    loose = [field for field in known if not (_is_number(field.type) or pa.types.is_null(field.type))]
-    return pa.schema(loose)
+    open_to_guesses = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    return pa.schema([field for field in known if not any(test(field.type) for test in open_to_guesses)])
 
 
 def _arranged(found: pa.Table, known: pa.Schema | None) -> pa.Table | None:
@@ -195,7 +195,3 @@ def _float(value: float) -> float:
 
 def _spelt(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

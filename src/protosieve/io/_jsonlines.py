@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.io._file_source import BOM, FEW_ROWS, PIECE_BYTES, Batch, TextSource
+from protosieve.io._file_source import BOM, FEW_ROWS, Batch, TextSource
 from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, date_type
 from protosieve.io._json_rows import as_read, table_of
 from protosieve.io._locations import Location, Opened, first_lines
+from protosieve.io._source import PIECE_BYTES
 
 __all__ = ["JsonLinesSource"]
 
@@ -87,8 +88,8 @@ def _meaning(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:
-    """Lines that are not blank, about ``size`` bytes of them at a time, of a slow pipe those that are there; more
-    bytes where these are only a few long lines.
+    """Lines that are not blank, about ``size`` bytes at a time; more where these are only a few long lines. A slow
+    pipe gives the lines it has.
     """
     lines, weight = list[bytes](), 0
     data = opened.arriving(size).removeprefix(BOM)

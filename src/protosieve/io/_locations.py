@@ -4,10 +4,10 @@ import gzip
 import io
 import os
 import select
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, final
 
@@ -21,7 +21,6 @@ __all__ = [
     "RemoteFile",
     "first_lines",
     "line_bytes",
-    "standard_input",
 ]
 
 _GZIP = b"\x1f\x8b"
@@ -56,7 +55,7 @@ class _Counted(io.RawIOBase):
         return int(found or 0)
 
     def has_more(self) -> bool:
-        """Whether reading would not wait: of a pipe for some hundredths of a second, of all else always."""
+        """Whether a read would return at once; a pipe is given some hundredths of a second, other files always do."""
         try:
             return bool(select.select([self._file], [], [], _MOMENT)[0])
         except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
@@ -84,7 +83,7 @@ class Opened:
         return self._counted.taken
 
     def arriving(self, size: int) -> bytes:
-        """At most ``size`` bytes; of a slow pipe what there is, and some that may follow at once; at the end none."""
+        """At most ``size`` bytes, none at the end; a slow pipe gives what is there and what follows in a moment."""
         found, late = bytearray(self.file.read1(size)), time.monotonic() + _WAIT
         while found and len(found) < size and time.monotonic() < late and self._counted.has_more():
             part = self.file.read1(size - len(found))
@@ -114,9 +113,9 @@ def _opened(file: Any, own: bool = True) -> Opened:
 
 
 def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
-    r"""So many lines, or those that begin within ``size`` bytes; the last is cut where it is longer than ``longest``.
+    r"""So many lines, or those that begin within ``size`` bytes; a line is cut where it is longer than ``longest``.
 
-    It is the same of a slow pipe and of a file.
+    A slow pipe gives the same as a file.
 
     >>> first_lines(io.BytesIO(b"one\ntwo\nthree\nfour"), 10, 5, 100)
     b'one\ntwo\n'
@@ -131,7 +130,7 @@ def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
 
 
 def line_bytes(location: "Location") -> float | None:
-    """Stored bytes of a line, about, by those of the first megabyte; ``None`` where there is no line."""
+    """About how many stored bytes a line takes, by the first megabyte; ``None`` where there is no line."""
     with location.peek() as stored, stored.unpacked() as opened:
         text = opened.file.read(_LOOK)
     lines = text.count(b"\n")
@@ -153,14 +152,14 @@ class Location(ABC):
         """The bytes from the start on, to look at the first of them: `open` will still give them all."""
         return self.open()
 
-    @abstractmethod
     def fingerprint(self) -> dict[str, str | int] | None:
         """What changes when the file does; ``None`` for a pipe."""
+        return None
 
     @property
-    @abstractmethod
     def identity(self) -> str:
         """The same for two names of one file."""
+        return self.name
 
 
 @final
@@ -244,15 +243,12 @@ class Pipe(Location):
         self._own = own  # whether to close it: standard input is the program's
         self.seen = bytearray()
         self._begin = begin
-        self._source: Opened | None = None
         self._spent = False
 
-    @property
+    @cached_property
     def source(self) -> Opened:
         """The pipe, unpacked."""
-        if self._source is None:
-            self._source = _opened(self._begin(), self._own).unpacked()
-        return self._source
+        return _opened(self._begin(), self._own).unpacked()
 
     def open(self) -> Opened:
         if self._spent:
@@ -266,15 +262,3 @@ class Pipe(Location):
 
     def _stream(self, keep: bool) -> Opened:
         return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source._counted, shared=True)
-
-    def fingerprint(self) -> dict[str, str | int] | None:
-        return None
-
-    @property
-    def identity(self) -> str:
-        return self.name
-
-
-def standard_input() -> Pipe:
-    """What is piped into the program."""
-    return Pipe("standard input", lambda: sys.stdin.buffer, own=False)

@@ -16,8 +16,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from protosieve.errors import InputError
-from protosieve.io._file_source import FileSource, consecutive, rows_within
-from protosieve.io._source import BadRows, Piece
+from protosieve.io._file_source import FileSource
+from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
 __all__ = ["NpySource", "NpzSource"]
 
@@ -27,8 +27,22 @@ _NUMBERS = {b"protosieve": b"numbers"}  # tells a matrix of features from an emb
 _UNITS = ("s", "ms", "us", "ns", "D")  # of dates, that Arrow has too
 
 
+class _ArraySource(FileSource):
+    """Arrays of one length, each a column, in streams of the ``.npy`` format."""
+
+    def _read(self, streams: dict[str, Any], start: int, local: str | None) -> Iterator[Piece]:
+        """The rows from ``start`` on, of arrays by name; of a pipe all rows."""
+        with ExitStack() as stack:
+            arrays = [_Array.of(stream, name, self.name) for name, stream in streams.items()]
+            rows = arrays[0].rows
+            first = min(start, rows) if all(stream.seekable() for stream in streams.values()) else 0
+            pairs = zip(streams.values(), arrays, strict=True)
+            columns = [_Values(stream, array, first, stack, local) for stream, array in pairs]
+            yield from consecutive(_tables(columns, first), first, lambda row: self._share(row, rows))
+
+
 @final
-class NpySource(FileSource):
+class NpySource(_ArraySource):
     """One array, as the column ``x``: a number per row, or a list of them."""
 
     format = "npy"
@@ -49,15 +63,12 @@ class NpySource(FileSource):
         return pa.schema([array.field])
 
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
-        with self.location.open() as opened, ExitStack() as stack:
-            array = _Array.of(opened.file, "x", self.name)
-            first = min(start, array.rows) if opened.file.seekable() else 0
-            values = _Values(opened.file, array, first, stack, self.location.local)
-            yield from consecutive(_tables([values], first), first, lambda row: self._share(row, array.rows))
+        with self.location.open() as opened:
+            yield from self._read({"x": opened.file}, start, self.location.local)
 
 
 @final
-class NpzSource(FileSource):
+class NpzSource(_ArraySource):
     """Arrays of one length, each a column of its own name. Members are unpacked as they are read, never whole."""
 
     format = "npz"
@@ -72,8 +83,12 @@ class NpzSource(FileSource):
 
     def _arrays(self, archive: zipfile.ZipFile) -> list["_Array"]:
         """Those that have rows; all have the same number of them."""
-        names = [name for name in archive.namelist() if name.endswith(_SUFFIX)]
-        arrays = [array for array in (self._member(archive, name) for name in names) if array.shape]
+        arrays = []
+        for name in archive.namelist():
+            if name.endswith(_SUFFIX):
+                with archive.open(name) as stream:
+                    arrays.append(_Array.of(stream, name.removesuffix(_SUFFIX), self.name))
+        arrays = [array for array in arrays if array.shape]
         if not arrays:
             raise InputError(f"{self.name}: holds no arrays with rows; save some with numpy.savez(path, name=array)")
         for array in arrays:
@@ -85,17 +100,10 @@ class NpzSource(FileSource):
                 )
         return arrays
 
-    def _member(self, archive: zipfile.ZipFile, member: str) -> "_Array":
-        with archive.open(member) as stream:
-            return _Array.of(stream, member.removesuffix(_SUFFIX), self.name)
-
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
         with self.location.open() as opened, zipfile.ZipFile(opened.file) as archive, ExitStack() as stack:
-            streams = [stack.enter_context(archive.open(name + _SUFFIX)) for name in columns]
-            arrays = [_Array.of(stream, name, self.name) for stream, name in zip(streams, columns, strict=True)]
-            rows, first = arrays[0].rows, min(start, arrays[0].rows)
-            values = [_Values(stream, array, first, stack) for stream, array in zip(streams, arrays, strict=True)]
-            yield from consecutive(_tables(values, first), first, lambda row: self._share(row, rows))
+            streams = {name: stack.enter_context(archive.open(name + _SUFFIX)) for name in columns}
+            yield from self._read(streams, start, None)
 
 
 def _tables(columns: list["_Values"], first: int) -> Iterator[pa.Table]:
@@ -171,7 +179,7 @@ class _Values:
     one that the stream (a pipe, a member of an archive) is first copied to.
     """
 
-    def __init__(self, stream: Any, array: _Array, first: int, stack: ExitStack, local: str | None = None):
+    def __init__(self, stream: Any, array: _Array, first: int, stack: ExitStack, local: str | None):
         self.array, self._stream = array, stream
         self._mapped: Any = None  # a path or a file
         self._offset = 0 if local is None else array.offset

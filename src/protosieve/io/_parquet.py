@@ -6,8 +6,8 @@ from typing import Any, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from protosieve.io._file_source import FileSource, consecutive, reading, rows_within
-from protosieve.io._source import BadRows, Piece
+from protosieve.io._file_source import FileSource, reading
+from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
 __all__ = ["ParquetSource"]
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from protosieve._arrow_types import is_number, is_text
 from protosieve.errors import InputError
 from protosieve.io._source import Source
 
@@ -78,8 +79,8 @@ def _kind(field: pa.Field) -> str:
 
 _KINDS = {
     "nulls": [pa.types.is_null],
-    "numbers": [pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal],
-    "text": [pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view],
+    "numbers": [is_number],
+    "text": [is_text],
     "true/false": [pa.types.is_boolean],
     "dates": [pa.types.is_date, pa.types.is_timestamp],
     "times of day": [pa.types.is_time],

@@ -1,12 +1,12 @@
 """What a mean embedding is: the target of the selection, as a function of a row.
 
-A `Mean` is the user's wish, a constructor argument that is never changed. ``begin`` turns it into a
+A `Mean` is what the user asks for: a constructor argument that is never changed. ``begin`` turns it into a
 `MeanState`, the value that evolves with the stream and is saved with it.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -32,11 +32,12 @@ _STRIP = 128  # of rows that are few
 
 
 class Sampled(NamedTuple):
-    """Rows of a uniform sample, drawn without replacement, by which a mean is judged, and what is known beside them.
+    """A uniform sample, drawn without replacement, by which a mean is judged, and what else is known of the mean.
 
-    ``share`` of the target are no points; in the ``span`` of the points the mean is known. Of the rows that are no
-    points the share ``chosen`` were candidates, and ``mean`` is known by those. ``population`` counts the rows that are
-    neither, of which the sample was drawn. ``is_fitted`` says whether prototypes are fitted to the sample itself.
+    In the ``span`` of some points the mean is known; the ``share`` of the target that are not points is what the sample
+    stands for. Of these the share ``chosen`` were candidates, whose ``mean`` is known too. ``population`` counts the
+    rows that are neither, from which the sample was drawn. ``is_fitted`` says whether prototypes are fitted to the
+    sample itself.
     """
 
     kernel: Kernel
@@ -46,7 +47,7 @@ class Sampled(NamedTuple):
     span: Span | None = None
     at_points: Float64 | None = None  # the mean at the points of the span
     chosen: float = 0.0
-    target: int | None = None  # rows of the target; where nobody says, the population is all of it
+    target: int | None = None  # rows of the target; by default the population
     mean: "FixedMean | None" = None
     norm: float | None = None  # that of this mean, where it is known
     is_fitted: bool = True
@@ -57,8 +58,7 @@ class Mean(ABC):
 
     target: Array | None = None  # a target that comes with the mean itself
 
-    @abstractmethod
-    def check(self, target: Array | None) -> None:
+    def check(self, target: Array | None) -> None:  # noqa: B027  (most need no target)
         """Raise `InputError`, before work starts, if this mean cannot be had without a target."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class MeanState(ABC):
     """
 
     is_fixed: ClassVar[bool] = False  # whether no row of the stream changes it
-    is_final: ClassVar[bool] = False  # whether what `at` says of a row is the last word: never changed, never bettered
+    is_final: ClassVar[bool] = False  # whether `at` is final for a row: never changed nor improved later
 
     in_threads: ClassVar[bool] = True  # whether several threads may ask at once
 
@@ -89,11 +89,11 @@ class MeanState(ABC):
         return None
 
     def seed(self, size: int) -> int | None:
-        """That of its sample by hashes, if it has one of this size: who draws by it draws the same rows."""
+        """The seed of its sample by hashes, if that has this size: samples drawn with it have the same rows."""
         return None
 
     def own(self) -> None:  # noqa: B027  (most have nothing to do)
-        """Copy the target's rows where they are still somebody else's."""
+        """Copy the target's rows if they are still the caller's array."""
 
     def meet(self, points: Points) -> tuple[Float64, Float64 | None]:
         """``mu`` at a block of the stream, and what `observe` is to be told of it. Changes nothing."""
@@ -105,7 +105,7 @@ class MeanState(ABC):
 
     @abstractmethod
     def rows_ahead(self) -> int:
-        """Rows that can be met before a `refresh` is due; at zero it would change the mean enough to be worth it."""
+        """Rows that can be met before a `refresh` is due; at zero the mean would change enough to be worth one."""
 
     @abstractmethod
     def refresh(self) -> bool:
@@ -120,7 +120,7 @@ class MeanState(ABC):
         return self.at(points)
 
     def at_candidates(self, rows: Array) -> Float64 | None:
-        """``mu`` at many rows in their own dtype, well enough to choose from them; ``None`` where `at` is."""
+        """``mu`` at many rows in their own dtype, well enough to choose from them; ``None`` where `at` will do."""
         return None
 
     def sampled(self) -> "Sampled | None":
@@ -147,7 +147,7 @@ class SettledMean(MeanState):
     is_fixed: ClassVar[bool] = True
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
-        """Nothing follows from it."""
+        """Changes nothing."""
 
     def rows_ahead(self) -> int:
         return FOREVER
@@ -159,7 +159,7 @@ class SettledMean(MeanState):
 @storable
 @dataclass
 class FixedMean(SettledMean):
-    """``mu(x) = sum_i weights_i k(rows_i, x)``, for good.
+    """``mu(x) = sum_i weights_i k(rows_i, x)``; it never changes.
 
     ``at`` costs O(len(points) len(rows) d) and a tile of memory; ``squared_norm`` O(len(rows)^2 d), once.
     """
@@ -206,11 +206,16 @@ class FixedMean(SettledMean):
         """The same, a few rows at a time, in several threads."""
         if points.left.dtype == self.rows.dtype:
             self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+        return self._in_threads(points.take, len(points), _STRIP)
 
-        def at(start: int) -> Float64:
-            return self.at(points.take(slice(start, start + _STRIP)))
+    def at_many(self, rows: Array) -> Float64:
+        """``mu`` at many rows, in several threads."""
+        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
+        return self._in_threads(lambda part: self.kernel.prepare(rows[part]), len(rows), _BLOCK)
 
-        found = ahead_of(at, range(0, len(points), _STRIP), in_threads=self.kernel.in_threads)
+    def _in_threads(self, points: Callable[[slice], Points], n: int, step: int) -> Float64:
+        parts = (slice(start, start + step) for start in range(0, n, step))
+        found = ahead_of(lambda part: self.at(points(part)), list(parts), in_threads=self.kernel.in_threads)
         return np.concatenate([np.zeros(0), *found])
 
     def _tile(self, tile: slice, dtype: np.dtype[np.generic]) -> Points:
@@ -229,34 +234,24 @@ class FixedMean(SettledMean):
             self.norm = sum(self.share_of_norm(b, self.at(self._tile(b, self.rows.dtype))) for b in blocks)
         return self.norm
 
-    def at_many(self, rows: Array) -> Float64:
-        """``mu`` at many rows, in several threads."""
-        self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
-
-        def at(start: int) -> Float64:
-            return self.at(self.kernel.prepare(rows[start : start + _BLOCK]))
-
-        found = ahead_of(at, range(0, len(rows), _BLOCK), in_threads=self.kernel.in_threads)
-        return np.concatenate([np.zeros(0), *found])
-
-    def at_own_rows(self, step: int = _BLOCK) -> Float64:
+    def at_own_rows(self) -> Float64:
         """``mu`` at all rows of the target, every pair of rows compared once: O(len(rows)^2 d / 2).
 
         In the last bits it is not what `at` gives block by block.
         """
         self._tile(slice(0), self.rows.dtype)  # prepared once, before threads ask for it
         total = np.zeros(len(self.rows))
-        starts = range(0, len(self.rows), step)
-        found = ahead_of(partial(self._pairs, step), starts, in_threads=self.kernel.in_threads)
+        starts = range(0, len(self.rows), _BLOCK)
+        found = ahead_of(self._pairs, starts, in_threads=self.kernel.in_threads)
         for start, (own, others) in zip(starts, found, strict=True):
-            total[start : start + step] += own
-            total[start + step :] += others
+            total[start : start + _BLOCK] += own
+            total[start + _BLOCK :] += others
         return total
 
-    def _pairs(self, step: int, start: int) -> tuple[Float64, Float64]:
-        """What a block of rows and those behind it are to each other: sums of both."""
+    def _pairs(self, start: int) -> tuple[Float64, Float64]:
+        """What a block of rows and those behind it add to ``mu`` at each other."""
         n, dtype = len(self.rows), self.rows.dtype
-        stop = min(start + step, n)
+        stop = min(start + _BLOCK, n)
         points, w = self._tile(slice(start, stop), dtype), self.weights[start:stop].astype(dtype)
         own = (w @ self.kernel.block(points, points)).astype(np.float64)
         others = np.empty(n - stop)

@@ -19,7 +19,7 @@ A fifth of the sample is held out: no point and no estimate is made of it, and w
 on the choice, so it can judge the result.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,8 +31,7 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Sampled, SettledMean
-from protosieve.means._points import enough_points
-from protosieve.means._sizes import candidates_in, candidates_of, points_for
+from protosieve.means._sizes import candidates_in, candidates_of, enough_points, points_for
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
@@ -71,10 +70,10 @@ def sums_over(kernel: Kernel, rows: Array, points: Points) -> Float64:
 @storable
 @dataclass
 class Calibrated(SettledMean):
-    """The mean of ``population`` rows, known at points and by a sample. Nothing in it changes.
+    """The mean of ``population`` rows, known at points and by a sample. It never changes.
 
-    ``sample`` are the rows of a uniform sample in the order of their hashes, ``held_out`` those behind them; ``places``
-    says where in the sample the points are, -1 for one that is not.
+    ``sample`` are the rows of a uniform sample in the order of their hashes, ``held_out`` those after them; ``places``
+    says where in the sample each point is, -1 if it is not there.
     """
 
     kernel: Kernel
@@ -138,7 +137,7 @@ class Calibrated(SettledMean):
 
     def _corrected(self, rows: Array) -> Float64:
         """The weights of the points beside rows of the sample."""
-        sums = sums_over(self.kernel, rows, self.kernel.prepare(self.points))
+        sums = sums_over(self.kernel, rows, self.span.points)
         return self.span.solve(self.at_points - self._share / max(len(rows), 1) * sums)
 
     @property
@@ -180,26 +179,21 @@ class Calibrated(SettledMean):
         if self.is_whole:
             return None
         outside = self.population - len(self.points)
-        if not len(self.held_out):  # all of them are points
-            rest = max(len(self.rest), 1)
-            return Sampled(
-                kernel=self.kernel,
-                rows=self.rest,
-                population=max(outside, rest),
-                share=self._share,
-                span=self.span,
-                at_points=self.at_points,
-                target=self.population,
-            )
-        return Sampled(
+        by_rest = Sampled(
             kernel=self.kernel,
-            rows=self.held_out,
-            population=outside - len(self.rest),
+            rows=self.rest,
+            population=max(outside, len(self.rest), 1),
             share=self._share,
             span=self.span,
             at_points=self.at_points,
-            chosen=len(self.rest) / outside,
             target=self.population,
+        )
+        if not len(self.held_out):  # all of them are points
+            return by_rest
+        return by_rest._replace(
+            rows=self.held_out,
+            population=outside - len(self.rest),
+            chosen=len(self.rest) / outside,
             mean=self.full,
             norm=self.squared_norm(_TILE) if self._compares_all else None,
             is_fitted=False,
@@ -240,22 +234,20 @@ def calibrated(kernel: Kernel, sample: UniformSample, sums: Float64, judging: in
 @storable
 @dataclass
 class PointSums(SettledMean):
-    """What adds rows up at points, to be a `Calibrated` mean in the end; until then rows are judged by an estimate.
+    """Adds up the rows of a target at points, for a `Calibrated` mean in the end.
 
-    That is the combination of the points which agrees with the sample's mean at them.
+    Until then rows are judged by an estimate: the combination of the points that agrees with the sample's mean at them.
     """
 
     kernel: Kernel
     points: Array
     weights: Float64
-    _prepared: Points | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def by(cls, kernel: Kernel, sample: Array, n_points: int) -> "PointSums":
         """The first rows of a sample are the points. O(sample P d + P^3)."""
-        points = sample[:n_points]
-        weights = Span(kernel, points).solve(sums_over(kernel, sample, kernel.prepare(points)) / len(sample))
-        return cls(kernel, points, weights)
+        span = Span(kernel, sample[:n_points])
+        return cls(kernel, span.rows, span.solve(sums_over(kernel, sample, span.points) / len(sample)))
 
     def __deepcopy__(self, memo: object) -> "PointSums":
         return self
@@ -264,9 +256,11 @@ class PointSums(SettledMean):
         require(are_rows(self.points) and self.weights.shape == (len(self.points),), "the points of a mean")
         require(are_finite(self.weights), "the weights of points")
 
+    @cached_property
+    def _prepared(self) -> Points:
+        return self.kernel.prepare(self.points)
+
     def meet(self, points: Points) -> tuple[Float64, Float64]:
-        if self._prepared is None:
-            self._prepared = self.kernel.prepare(self.points)
         return at_and_sums(self.kernel, self._prepared, self.weights, points)
 
     def at(self, points: Points) -> Float64:

@@ -1,22 +1,26 @@
-"""The mean of every row in fixed memory, as it is asked for."""
+"""The mean of every row in fixed memory, as it is asked for, and as it follows a stream."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._state import storable
-from protosieve._typing import Array
-from protosieve.kernels import Kernel
-from protosieve.means._base import Mean, MeanState
-from protosieve.means._calibrated import calibrated, points_of, sums_over
-from protosieve.means._calibrated_stream import CalibratedStream
-from protosieve.means._reservoir import check_seed, check_size, sample_seed
-from protosieve.means._sizes import candidates_of, judging_for, sample_for
+from protosieve._typed import are_counts, are_finite, are_rows, require
+from protosieve._typing import Array, Float64
+from protosieve.kernels import Kernel, Points
+from protosieve.means._base import Mean, MeanState, Sampled
+from protosieve.means._calibrated import Calibrated, at_and_sums, calibrated, points_of, sums_over
+from protosieve.means._reservoir import StreamMean, check_seed, check_size, sample_seed
+from protosieve.means._sizes import candidates_in, candidates_of, enough_points, judging_for, points_for, sample_for
+from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
 __all__ = ["CalibratedMean"]
 
 _LEAST = 10  # rows of a sample: two are held out then
+_EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
+_FEWEST = 512  # points, where there are as many rows
 
 
 @storable
@@ -72,9 +76,6 @@ class CalibratedMean(Mean):
                 check_size("CalibratedMean", name, getattr(self, name), least)
         check_seed("CalibratedMean", self.random_state)
 
-    def check(self, target: Array | None) -> None:
-        pass
-
     def begin(
         self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
@@ -88,3 +89,147 @@ class CalibratedMean(Mean):
         points = points_of(kernel, sample, n_prototypes) if self.points is None else self.points
         rows = candidates_of(sample).rows[:points]
         return calibrated(kernel, sample, sums_over(kernel, target, kernel.prepare(rows)), judging_for(n_prototypes))
+
+
+@storable
+@dataclass
+class CalibratedStream(StreamMean):
+    """A calibrated mean that follows the stream. Arrays are replaced, never written to: copies share them.
+
+    The points are a uniform sample of their own, taken anew each time the stream has doubled; about half of them stay,
+    and at the others the sums so far are those of the full estimate. (The first rows of the large sample would not do:
+    without them its early rows are fewer than its late ones.) What rows are judged by, the weights of the points, is
+    adopted each time the stream has grown by a tenth.
+    """
+
+    kernel: Kernel
+    sample: UniformSample
+    drawn: UniformSample  # the next points
+    points: Array
+    numbers: NDArray[np.int64]  # of the points in the stream
+    n_prototypes: int  # that are looked for, or 0 where the number of points is given
+    judging: int  # rows of the sample that candidates are judged by
+    sums: Float64  # of all rows seen, at the points
+    weights: Float64  # of the points: what rows are judged by
+    adopted: int = 0  # rows seen by then
+    renewed: int = 0  # rows seen when the points were chosen
+    _span: Span = field(init=False, repr=False, compare=False)  # of the points
+    _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._span = Span(self.kernel, self.points)
+
+    @classmethod
+    def begin(
+        cls, kernel: Kernel, size: int, n_points: int | None, n_prototypes: int, first: Array, seed: int
+    ) -> "CalibratedStream":
+        """The first rows serve as points until the first block has been observed; later on as many rows as it takes,
+        or ``n_points`` of them.
+        """
+        wanted = 0 if n_points is not None else n_prototypes
+        n_points = min(points_for(n_prototypes) if n_points is None else n_points, candidates_in(size))
+        span = Span(kernel, first[:n_points].copy())
+        weights = span.solve(sums_over(kernel, first, span.points) / len(first))
+        none, numbers = np.zeros(len(weights)), np.arange(len(weights))
+        sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
+        return cls(kernel, sample, drawn, span.rows, numbers, wanted, judging_for(n_prototypes), none, weights)
+
+    def __deepcopy__(self, memo: object) -> "CalibratedStream":
+        other = replace(self, sample=self.sample.__deepcopy__(memo), drawn=self.drawn.__deepcopy__(memo))
+        other._span, other._known = self._span, self._known
+        return other
+
+    def _check_form(self) -> None:
+        points, seen, width = (len(self.points),), self.sample.seen, self.sample.rows.shape[1]
+        require(are_rows(self.points, width) and are_finite(self.sample.rows), "the points of a mean")
+        require(self.points.dtype == self.sample.rows.dtype, "the points of a mean")
+        require(self.numbers.shape == self.sums.shape == self.weights.shape == points, "what is known of the points")
+        require(are_finite(self.sums, self.weights) and self.judging >= 1, "what is known of the points")
+        require(are_counts(self.n_prototypes), "the number of prototypes")
+        unique = len(np.unique(self.numbers)) == len(self.numbers)
+        require(
+            unique and (self.numbers >= 0).all() and (self.numbers < max(seen, points[0])).all(), "whose points are"
+        )
+        require(1 <= len(self.points) <= self.drawn.size and self.drawn.seen == seen, "the number of points")
+        require(are_rows(self.drawn.rows, width) and self.drawn.rows.dtype == self.points.dtype, "the next points")
+        require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
+
+    def meet(self, points: Points) -> tuple[Float64, Float64]:
+        return at_and_sums(self.kernel, self._span.points, self.weights, points)
+
+    def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
+        assert sums is not None
+        self.sample.observe(rows, numbers)
+        self.drawn.observe(rows, numbers)
+        self.sums = self.sums + sums
+        self._known = None
+
+    def _adopt(self) -> None:
+        if self.sample.seen >= 2 * self.renewed:
+            self._renew()
+        self.weights = self._span.solve(self.sums / self.sample.seen)
+
+    def _renew(self) -> None:
+        """The points are those that were drawn by now. O(P (N d + P^2))."""
+        known = self._calibrated()
+        self.drawn.settle()
+        new = self.drawn.held.take(slice(max(self.sample.seen // _EARLY, _FEWEST)))
+        span = Span(self.kernel, new.rows)
+        if self.n_prototypes:
+            held_out = self.sample.rows[len(candidates_of(self.sample)) :]
+            span = enough_points(self.kernel, new.rows, held_out, self.n_prototypes, len(self.points))
+            new = new.take(slice(len(span.rows)))
+        before = _places(new.numbers, self.numbers)
+        others = before < 0
+        sums = self.sums[before]
+        sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
+        self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
+        self._span, self._known = span, None
+
+    def _calibrated(self) -> Calibrated:
+        """What is known as of now."""
+        if self._known is None:
+            self.sample.settle()
+            candidates = candidates_of(self.sample)
+            held_out = self.sample.held.take(slice(len(candidates), None))
+            is_point = np.isin(held_out.numbers, self.numbers)
+            self._known = Calibrated(
+                kernel=self.kernel,
+                points=self.points,
+                at_points=self.sums / self.sample.seen,
+                sample=candidates.rows,
+                held_out=held_out.rows[~is_point],
+                places=_places(self.numbers, candidates.numbers),
+                population=self.sample.seen,
+                sample_seed=self.sample.seed,
+                judging=self.judging,
+            )
+            self._known.span = self._span
+        return self._known
+
+    def at(self, points: Points) -> Float64:
+        return self.meet(points)[0]
+
+    def exactly_at(self, points: Points) -> Float64:
+        return self._calibrated().exactly_at(points)
+
+    def at_candidates(self, rows: Array) -> Float64:
+        return self._calibrated().at_candidates(rows)
+
+    def sampled(self) -> Sampled | None:
+        return self._calibrated().sampled()
+
+    def judged_norm(self, step: int) -> float:
+        return float(self.sums @ self.weights) / max(self.sample.seen, 1)
+
+    def squared_norm(self, step: int) -> float:
+        return self._calibrated().squared_norm(step)
+
+
+def _places(numbers: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each number stands among others, -1 where it does not. O((n + m) log n)."""
+    if not len(among):
+        return np.full(len(numbers), -1)
+    order = np.argsort(among)
+    at = order[np.minimum(np.searchsorted(among, numbers, sorter=order), len(among) - 1)]
+    return np.where(among[at] == numbers, at, -1)

@@ -1,7 +1,9 @@
 """The mean over a uniform sample of fixed size."""
 
 import numbers
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +16,49 @@ from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.sampling import UniformSample
 
-__all__ = ["ReservoirMean", "RunningMean", "check_seed", "check_size", "rows_until_grown", "sample_seed"]
+__all__ = ["ReservoirMean", "RunningMean", "StreamMean", "check_seed", "check_size", "sample_seed"]
+
+
+class StreamMean(MeanState):
+    """A mean by a sample that follows the stream.
+
+    Between two refreshes it stays as it was ``adopted``, after so many rows, so that members and newcomers are judged
+    by one target. A refresh is due when the stream has grown by a tenth: after every block at first, O(log n) times in
+    all.
+    """
+
+    sample: UniformSample
+    adopted: int
+
+    @final
+    def stream_sample(self) -> UniformSample:
+        return self.sample
+
+    @final
+    def seed(self, size: int) -> int | None:
+        return self.sample.seed if size == self.sample.size else None
+
+    @final
+    def rows_ahead(self) -> int:
+        return max(-(-11 * self.adopted // 10), 1) - self.sample.seen  # the first block, that all begins with, alone
+
+    @final
+    def refresh(self) -> bool:
+        if self.adopted == self.sample.seen:
+            return False
+        self._adopt()
+        self.adopted = self.sample.seen
+        return True
+
+    @abstractmethod
+    def _adopt(self) -> None:
+        """Make the mean that of all rows observed."""
 
 
 @storable
 @dataclass
-class RunningMean(MeanState):
-    """The mean over a sample that follows the stream, seen through snapshots.
-
-    Between two refreshes the mean is the snapshot, so that members and newcomers are judged by one target. A
-    refresh is due when the stream has grown by a tenth: after every block at first, O(log n) times in all.
-    """
+class RunningMean(StreamMean):
+    """The mean over the rows of the sample, seen through snapshots."""
 
     kernel: Kernel
     sample: UniformSample
@@ -37,25 +71,12 @@ class RunningMean(MeanState):
         require(self.snapshot.rows.shape[1] == width, "a snapshot has other columns")
         require(are_counts(self.adopted) and self.adopted <= self.sample.seen, "how much of a sample has changed")
 
-    def stream_sample(self) -> UniformSample:
-        return self.sample
-
-    def seed(self, size: int) -> int | None:
-        return self.sample.seed if size == self.sample.size else None
-
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         self.sample.observe(rows, numbers)
 
-    def rows_ahead(self) -> int:
-        return rows_until_grown(self.adopted, self.sample.seen)
-
-    def refresh(self) -> bool:
-        if self.adopted == self.sample.seen:
-            return False
+    def _adopt(self) -> None:
         self.sample.settle()
         self.snapshot = FixedMean.over(self.kernel, self.sample.rows, self.sample.seen)
-        self.adopted = self.sample.seen
-        return True
 
     def at(self, points: Points) -> Float64:
         return self.snapshot.at(points)
@@ -65,11 +86,6 @@ class RunningMean(MeanState):
 
     def squared_norm(self, step: int) -> float:
         return self.snapshot.squared_norm(step)
-
-
-def rows_until_grown(adopted: int, seen: int) -> int:
-    """Rows until a stream has grown by a tenth; the first block, that all begins with, alone."""
-    return max(-(-11 * adopted // 10), 1) - seen
 
 
 @storable
@@ -110,9 +126,6 @@ class ReservoirMean(Mean):
     def __post_init__(self) -> None:
         check_size("ReservoirMean", "size", self.size)
         check_seed("ReservoirMean", self.random_state)
-
-    def check(self, target: Array | None) -> None:
-        pass
 
     def begin(
         self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int

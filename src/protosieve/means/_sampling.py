@@ -112,7 +112,7 @@ class Judge:
             return SamplingError(self._n, self._target, math.inf, math.inf)
         exact = prototypes.astype(np.float64)
         q = self._near(self._looked_at, exact) @ weights - self._coordinates_of(exact, weights) @ self._coordinates
-        mu = share * (self._pairs[self._some] - self._inside @ self._coordinates)
+        mu = share * self._left
         mu *= 1 if self._of.norm is None else others
         # a residual is a ratio: where the norm is too large by a share, so is the value it is held against
         ratio = min(1.0, 2 * value / norm)

@@ -34,15 +34,20 @@ class Span:
         return self
 
     @cached_property
+    def points(self) -> Points:
+        """The rows prepared for the kernel, in their own dtype."""
+        return self.kernel.prepare(self.rows)
+
+    @cached_property
     def root(self) -> Float64:
         """The factor, lower triangular. O(P^2 d + P^3)."""
         points = self.kernel.prepare(self.rows.astype(np.float64))
         gram, diagonal = self._gram(points), self.kernel.diagonal(points)
-        noise = np.maximum(self.kernel.rounding(self.kernel.prepare(self.rows)), _RIDGE[self.rows.dtype])
-        ridge = noise * (float(diagonal.mean()) or 1.0)  # rows that are like nothing: a span of nothing
+        noise = np.maximum(self.kernel.rounding(self.points), _RIDGE[self.rows.dtype])
+        ridge = noise * (float(diagonal.mean()) or 1.0)  # rows with no similarity at all: an empty span
         gram[np.diag_indices_from(gram)] = diagonal + ridge
         root, failed = dpotrf(gram.T, lower=True)  # the transposed matrix, the same, is as LAPACK has it: one copy
-        return self._bent(gram) if failed else np.asarray(root)
+        return self._repaired(gram) if failed else np.asarray(root)
 
     def _gram(self, points: Points) -> Float64:
         """The upper triangle, a strip at a time, in several threads."""
@@ -56,8 +61,8 @@ class Span:
             pass
         return gram
 
-    def _bent(self, gram: Float64) -> Float64:
-        """The factor of a matrix that rounding has bent, or that is none of a kernel."""
+    def _repaired(self, gram: Float64) -> Float64:
+        """The factor where rounding has made the matrix indefinite; an error where the kernel is at fault."""
         try:
             return definite_cholesky(gram.T, _RIDGE[self.rows.dtype])[0]
         except FloatingPointError as error:

@@ -142,7 +142,7 @@ class Pass(ABC, Generic[V]):
         return ahead_of(look, blocks, in_threads=several)
 
     def _categories_grow(self, value: V) -> bool:
-        return self.grows and self.layout(value).has_categories
+        return self.grows and bool(self.layout(value).categories())
 
     def _blocks(self, partition: Partition, value: V) -> Generator[Any, None, None]:
         sources, layout = partition.row_ranges, self.layout(value)

@@ -4,8 +4,7 @@ from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._moments import Moments
-from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._survey import Survey
 
 __all__ = ["SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "ratio_differs", "whole"]

@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,74 +13,63 @@ from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._moments import Moments
-from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
 from protosieve.preprocess._wording import listing
 
-__all__ = ["build_encoding"]
+__all__ = ["EncodingBuilder"]
 
 _FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
 _NAMING = "it names rows rather than describing them"
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def build_encoding(
-    layout: Layout,
-    moments: Moments,
-    tallies: Sequence[NDArray[np.int64]],
-    rows: int,
-    scale: str,
-    max_categories: int,
-) -> Encoding:
-    """The encoding that follows from the statistics of all ``rows``, with a vocabulary that grows no more."""
-    builder = _Builder(layout, moments, rows, scale, max_categories)
-    builder.add_steps(tallies)
-    if not builder.steps:
-        raise InputError(_nothing_left(builder.dropped))
-    return Encoding(copy.deepcopy(layout), rows, scale, builder.steps, builder.dropped, builder.filled)
-
-
 @dataclass
-class _Builder:
-    """The steps as they are added, the columns that are dropped, and the nulls to be replaced."""
+class EncodingBuilder:
+    """From the statistics of all ``rows`` to an encoding: its steps, the columns it drops, the nulls it replaces."""
 
     layout: Layout
     moments: Moments
+    tallies: Sequence[NDArray[np.int64]]
     rows: int
     scale: str
     max_categories: int
-    steps: list[Step] = field(default_factory=list)
-    dropped: dict[str, str] = field(default_factory=dict)
-    filled: dict[str, int] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list, init=False)
+    dropped: dict[str, str] = field(default_factory=dict, init=False)
+    filled: dict[str, int] = field(default_factory=dict, init=False)
 
-    def add_steps(self, tallies: Sequence[NDArray[np.int64]]) -> None:
-        """One step per run of columns to be scaled, so that these are one operation, and one per other column."""
-        of_category, measured = iter(tallies), itertools.count()
+    def build(self) -> Encoding:
+        """One step per run of columns to be scaled, so that these are one operation, and one per other column.
+
+        The vocabularies of the encoding grow no more.
+        """
+        tallies, measured = iter(self.tallies), itertools.count()
         for scaled, run in itertools.groupby(self.layout.placed(), key=lambda placed: placed[0].scaled):
             if scaled:
-                self._scaled([(column.label(i), at + i) for column, at in run for i in range(column.width)], measured)
+                places = [(column, place, i) for column, place in run for i in range(column.width)]
+                self._scaled([(column.label(i), place + i, next(measured)) for column, place, i in places])
                 continue
             for column, place in run:
                 if isinstance(column, CategoryColumn):
-                    self._one_hot(column, place, next(of_category))
+                    self._one_hot(column, place, next(tallies))
                 else:
                     self.steps.append(Copied(column.name, column.width, place))
+        if not self.steps:
+            raise InputError(_nothing_left(self.dropped))
+        return Encoding(copy.deepcopy(self.layout), self.rows, self.scale, self.steps, self.dropped, self.filled)
 
-    def _scaled(self, cells: list[tuple[str, int]], measured: Iterator[int]) -> None:
-        index = np.array([next(measured) for _ in cells])
-        kept = [self._varies(name, i) for (name, _), i in zip(cells, index, strict=True)]
-        if not any(kept):
+    def _scaled(self, cells: list[tuple[str, int, int]]) -> None:
+        """Raw columns by name, place, and number among those that have ``moments``."""
+        kept = [cell for cell in cells if self._varies(cell[0], cell[2])]
+        if not kept:
             return
-        names = [name for (name, _), keep in zip(cells, kept, strict=True) if keep]
-        places = np.array([place for (_, place), keep in zip(cells, kept, strict=True) if keep])
-        index = index[kept]
+        names, index = [name for name, _, _ in kept], np.array([i for _, _, i in kept])
         with np.errstate(all="ignore"):  # what is not finite is refused in the next line but one
             shift, factor = (part[index] for part in SCALES[self.scale].fit(self.moments))
             found = np.stack([self.moments.low, self.moments.high, self.moments.mean])
             ends = (found[:, index] - shift) * factor
         self._check(names, index, factor, ends)
-        self.steps.append(Scaled(names, places, shift, factor, null=ends[2]))
+        self.steps.append(Scaled(names, np.array([place for _, place, _ in kept]), shift, factor, null=ends[2]))
 
     def _varies(self, name: str, i: int) -> bool:
         nulls = self.rows - int(self.moments.count[i])

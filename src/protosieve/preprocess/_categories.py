@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._arrow_types import is_number, is_text, is_time
+from protosieve._rounded import EXACT
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
@@ -20,7 +21,6 @@ __all__ = ["MAX_DISTINCT", "MISSING", "UNKNOWN", "CategoryColumn"]
 
 MISSING, UNKNOWN = -1, -2  # codes of a null, and of a value that is not in the vocabulary
 MAX_DISTINCT = 10_000  # beyond it a column names rows; the vocabulary's memory is bounded by it
-_EXACT = 2.0**53  # below it a whole float is an integer without doubt
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # not 007: that is a name
 
 
@@ -68,9 +68,10 @@ class CategoryColumn(Column):
     def _coded(self, cells: pa.Array, grow: bool) -> Array:
         if cells.null_count == len(cells):
             return np.full(len(cells), MISSING)
-        encoded = None if self.full else cells.dictionary_encode()
-        codes = [] if encoded is None else [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
-        if encoded is None or self.full:
+        if not self.full:
+            encoded = cells.dictionary_encode()
+            codes = [self._code(value, grow) for value in _spelt(encoded.dictionary, self.typed)]
+        if self.full:  # perhaps by these cells
             return np.where(cells.is_null().to_numpy(zero_copy_only=False), MISSING, UNKNOWN)
         places = encoded.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*codes, MISSING])[places])
@@ -101,8 +102,8 @@ class CategoryColumn(Column):
 
 
 def _can_name(kind: pa.DataType) -> bool:
-    plain = is_time(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
-    return bool(is_text(kind) or is_number(kind) or plain)
+    tests = (is_text, is_number, is_time, pa.types.is_boolean, pa.types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _spelt(values: pa.Array, typed: bool) -> Sequence[str]:
@@ -150,4 +151,4 @@ def _spelt_float(value: Any) -> str:
     """Shortest digits that give the value back; whole numbers without a point."""
     if np.isnan(value):
         return "NaN"
-    return str(int(value)) if value.is_integer() and abs(value) < _EXACT else str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < EXACT else str(value)

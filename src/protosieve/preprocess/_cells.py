@@ -8,6 +8,7 @@ its type and its neighbours, so that a table gives the same bits however it is c
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,13 +115,10 @@ def _to_number(cells: pa.Array) -> Float64:
     return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def _to_date(unit: str, zone: str | None) -> Callable[[Any], Float64]:
-    def cast(cells: pa.Array) -> Float64:
-        if unit == "ns":
-            _check_years(cells)
-        return _from_ticks(cells.cast(pa.timestamp(unit, zone)))
-
-    return cast
+def _to_date(cells: pa.Array, unit: str, zone: str | None) -> Float64:
+    if unit == "ns":
+        _check_years(cells)
+    return _from_ticks(cells.cast(pa.timestamp(unit, zone)))
 
 
 def _check_years(cells: pa.Array) -> None:
@@ -131,7 +129,7 @@ def _check_years(cells: pa.Array) -> None:
 
 
 # Microseconds take every year, nanoseconds a longer fraction; with "UTC" Arrow wants an offset, without it refuses one.
-_DATES = [_to_date(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")]
+_DATES = [partial(_to_date, unit=unit, zone=zone) for unit in ("us", "ns") for zone in (None, "UTC")]
 
 
 def _parsed(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:

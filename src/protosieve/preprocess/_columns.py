@@ -1,4 +1,4 @@
-"""What every kind of column is, and the plain ones: numbers and dates."""
+"""Kinds of columns: numbers and dates, one float per cell, and lists, several."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -6,12 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from protosieve._arrow_types import is_list, is_number
 from protosieve._state import storable
+from protosieve._typed import require
 from protosieve._typing import Array
+from protosieve.errors import InputError
 from protosieve.preprocess._cells import Reader, numbers, scattered, seconds, shown
 
-__all__ = ["Column", "DateColumn", "NumberColumn", "Problems"]
+__all__ = ["Column", "DateColumn", "EmbeddingColumn", "ListColumn", "MatrixColumn", "NumberColumn", "Problems"]
+
+_NULL = -1  # the length of a null
+_LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
 Problems = dict[int, str]  # position of a row in its table -> why it cannot be used
 
@@ -38,7 +45,7 @@ class Column(ABC):
 
     @abstractmethod
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
-        """The values (rows x width), and where those are that nulls will be, if any; notes rows that cannot be used.
+        """The values (rows x width), and which of them are nulls, if any; notes rows that cannot be used.
 
         Nulls and cells of unusable rows are finite here: NaN and infinity are the source's own, and faults.
         """
@@ -84,3 +91,128 @@ class DateColumn(_Measure):
     kind: ClassVar[str] = "date"
     reader: ClassVar[Reader] = staticmethod(seconds)
     article: ClassVar[str] = "a date"
+
+
+@dataclass
+class ListColumn(Column):
+    """Lists of one length; 0 until the first list has been seen."""
+
+    length: int = 0
+
+    def _check_form(self) -> None:
+        require(0 <= self.length <= _LONGEST, "the length of lists")
+
+    @property
+    def width(self) -> int:
+        return self.length
+
+    def meet(self, cells: pa.Array) -> None:
+        """Learn the length from the first list there is, where the schema does not say."""
+        if _of_numbers(cells.type):
+            lengths = _lengths(cells)
+            self.length = int(lengths[np.argmax(lengths > 0)]) if (lengths > 0).any() else 0
+
+    def agree(self, other: "ListColumn") -> None:
+        """One length for both; the first that is known."""
+        if self.length and other.length and self.length != other.length:
+            raise InputError(
+                f"column {self.name!r} begins with lists of {self.length} values in one place and of {other.length} in "
+                "another; give lists of one length"
+            )
+        self.length = self.length or other.length
+
+    def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
+        if not _of_numbers(cells.type):
+            self._refuse(cells, problems)
+            return np.zeros((len(cells), self.length)), None
+        lengths = _lengths(cells)
+        good = (lengths == self.length) & (lengths > 0)
+        for row in np.flatnonzero(~good):
+            problems.setdefault(int(row), self._ragged(int(lengths[row])))
+        flat, nulls = _flat(cells)
+        values = _rows(flat, np.maximum(lengths, 0), good, self.length)
+        if nulls is None:
+            return values, None
+        return values, self._nulls(_rows(nulls, np.maximum(lengths, 0), good, self.length), problems)
+
+    @abstractmethod
+    def _nulls(self, nulls: Array, problems: Problems) -> Array | None:
+        """What nulls within lists mean."""
+
+    def _refuse(self, cells: pa.Array, problems: Problems) -> None:
+        valid = cells.is_valid().to_numpy(zero_copy_only=False)
+        for row in range(len(cells)):
+            found = f"holds {shown(cells, row)}, not a list of numbers" if valid[row] else "is null"
+            problems.setdefault(row, f"column {self.name!r} {found}")
+
+    def _ragged(self, length: int) -> str:
+        if length == _NULL:
+            return f"column {self.name!r} is null"
+        if not length:
+            return f"column {self.name!r} is an empty list"
+        return f"column {self.name!r} has {length} values here and {self.length} in the first row"
+
+
+@storable
+@dataclass
+class EmbeddingColumn(ListColumn):
+    """A vector whose geometry means something already: neither centred nor scaled."""
+
+    kind: ClassVar[str] = "embedding"
+    scaled: ClassVar[bool] = False
+
+    def label(self, place: int) -> str:
+        return f"{self.name}[{place}]"
+
+    def _nulls(self, nulls: Array, problems: Problems) -> Array | None:
+        for row in np.flatnonzero(nulls.any(axis=1)):
+            problems.setdefault(int(row), f"column {self.label(int(np.argmax(nulls[row])))!r} is null")
+        return None
+
+
+@storable
+@dataclass
+class MatrixColumn(ListColumn):
+    """The rows of an array file: as many number columns as they are long."""
+
+    kind: ClassVar[str] = "matrix"
+    scaled: ClassVar[bool] = True
+
+    def label(self, place: int) -> str:
+        return f"{self.name}{place}"
+
+    def _nulls(self, nulls: Array, problems: Problems) -> Array | None:
+        return nulls
+
+
+def _of_numbers(kind: pa.DataType) -> bool:
+    return is_list(kind) and (is_number(kind.value_type) or pa.types.is_null(kind.value_type))
+
+
+def _lengths(cells: pa.Array) -> Array:
+    lengths = pc.list_value_length(cells)
+    return np.asarray((lengths.fill_null(_NULL) if lengths.null_count else lengths).to_numpy(zero_copy_only=False))
+
+
+def _flat(cells: pa.Array) -> tuple[Array, Array | None]:
+    """All values one after the other, with 0 for nulls, and where these are, if there are any.
+
+    ``flatten`` minds slices, and leaves out what may lie in the slots of null lists.
+    """
+    flat = cells.flatten()
+    if pa.types.is_decimal(flat.type) or pa.types.is_null(flat.type):
+        flat = flat.cast(pa.float64())
+    values = flat.to_numpy(zero_copy_only=False)
+    if not flat.null_count:
+        return values, None
+    nulls = flat.is_null().to_numpy(zero_copy_only=False)
+    return np.where(nulls, 0, values), nulls
+
+
+def _rows(flat: Array, lengths: Array, good: Array, length: int) -> Array:
+    """Flat values as rows of one length, with zeros for rows that have another; no copy where none has."""
+    if good.all():
+        return flat.reshape(len(good), length)
+    rows = np.zeros((len(good), length), flat.dtype)
+    rows[good] = flat[np.repeat(good, lengths)].reshape(int(good.sum()), length)
+    return rows

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from protosieve._formatting import counted
 from protosieve.errors import arg
+from protosieve.preprocess._columns import ListColumn
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._lists import ListColumn
-from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step
 from protosieve.preprocess._wording import listing
 

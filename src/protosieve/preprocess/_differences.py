@@ -40,7 +40,7 @@ class Difference:
 @storable
 @dataclass(frozen=True, eq=False)
 class FirstRows:
-    """What the first rows said: how many there were, how often each category occurred, and some of them."""
+    """What is kept of the first rows: how many there were, how often each category occurred, and some of them."""
 
     n_rows: int
     tallies: list[NDArray[np.int64]]
@@ -53,15 +53,16 @@ class FirstRows:
         return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
 
     def differences(self, head: Encoding, survey: Survey, whole: Encoding, sample: Array) -> list[Difference]:
-        """Where ``head``, the encoding by these rows, would not do for all: columns whose scale is another, with
-        values that are, and categories that the first rows do not have, or hardly ever.
+        """Where ``head``, the encoding by these rows, does not suit all rows: columns with another scale and other
+        values, and categories that the first rows lack or hardly have.
 
         ``survey`` and ``whole`` are of all rows, ``sample`` some of these, raw. O((sample + head) columns) and a sort.
         """
+        dropped = ((name, why) for name, why in whole.dropped.items() if name not in head.dropped)
         return [
             *self._numbers(head, whole, sample),
             *self._categories(head, survey, whole),
-            *_dropped(head, whole),
+            *(Difference(f"{name} is dropped ({why})") for name, why in dropped),
         ]
 
     def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[Difference]:
@@ -85,9 +86,10 @@ class FirstRows:
             more = np.array([code + 1 for code in merged] + [0] * (step.missing and not (old and old.missing)), int)
             if not len(more):
                 continue
-            now, then = tally[more] / survey.rows, _padded(first, len(tally))[more] / self.n_rows
+            before = np.pad(first, (0, max(0, len(tally) - len(first))))[more]
+            now, then = tally[more] / survey.rows, before / self.n_rows
             grown = float(np.maximum(now - then - _ERRORS * np.sqrt(now / self.n_rows), 0).sum())
-            new = more[_padded(first, len(tally))[more] == 0]
+            new = more[before == 0]
             if len(new):
                 rows = f"{int(tally[new].sum()):,} later rows"
                 yield Difference(f"{column.name} is {_named(column, new)} in {rows}", grown >= _SHARE)
@@ -114,13 +116,3 @@ def _apart(first: Array, all_rows: Array) -> bool:
 def _named(column: CategoryColumn, codes: NDArray[np.int64]) -> str:
     """Values by their place in a tally."""
     return listing(["null" if code == 0 else repr(column.values[code - 1]) for code in codes.tolist()])
-
-
-def _padded(tally: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    return np.pad(tally, (0, max(0, length - len(tally))))
-
-
-def _dropped(head: Encoding, whole: Encoding) -> Iterator[Difference]:
-    for name, why in whole.dropped.items():
-        if name not in head.dropped:
-            yield Difference(f"{name} is dropped ({why})")

@@ -14,11 +14,17 @@ from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg, plain
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
+from protosieve.preprocess._columns import (
+    Column,
+    DateColumn,
+    EmbeddingColumn,
+    ListColumn,
+    MatrixColumn,
+    NumberColumn,
+)
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._lists import EmbeddingColumn, ListColumn, MatrixColumn
-from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step, step_of
 
 __all__ = ["Encoding"]

@@ -8,8 +8,7 @@ import pyarrow as pa
 from protosieve._arrow_types import is_list, is_number, is_text, is_time
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._columns import Column, DateColumn, NumberColumn
-from protosieve.preprocess._lists import EmbeddingColumn, MatrixColumn
+from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn
 from protosieve.preprocess._wording import listing, meant
 
 __all__ = ["choose_features", "dtype_of"]

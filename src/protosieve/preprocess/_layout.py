@@ -14,9 +14,8 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, Problems
+from protosieve.preprocess._columns import Column, ListColumn, Problems
 from protosieve.preprocess._features import choose_features, dtype_of
-from protosieve.preprocess._lists import ListColumn
 from protosieve.preprocess._wording import as_names, listing
 
 __all__ = ["Layout"]
@@ -114,11 +113,6 @@ class Layout:
         return sum(column.width for column in self.items)
 
     @property
-    def has_categories(self) -> bool:
-        """Whether there is a vocabulary that may grow."""
-        return bool(self.categories())
-
-    @property
     def scaled(self) -> NDArray[np.int64]:
         """Places of the raw columns that are numbers to be centred and scaled."""
         widths = [column.width for column in self.items]
@@ -184,7 +178,8 @@ class Layout:
         values = read.astype(self.dtype, copy=False)
         if not np.isfinite(values.sum()):  # NaN and infinity survive a sum, so most columns need no mask
             faults = ~np.isfinite(values)
-            _note(column, read, faults, problems)
+            for row, place in np.argwhere(faults).tolist():
+                problems.setdefault(row, column.not_finite(place, read[row, place]))
             values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
 
@@ -201,11 +196,6 @@ def _check_columns(table: pa.Table, columns: Sequence[str]) -> None:
     for name in columns:
         if times[name] > 1:
             raise InputError(f"the table has {times[name]} columns named {name!r}; rename them")
-
-
-def _note(column: Column, values: Array, faults: Array, problems: Problems) -> None:
-    for row, place in np.argwhere(faults).tolist():
-        problems.setdefault(row, column.not_finite(place, values[row, place]))
 
 
 def _side_by_side(parts: Sequence[Array], shape: tuple[int, int], dtype: str) -> Array:

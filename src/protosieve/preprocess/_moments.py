@@ -1,6 +1,8 @@
-"""Count, mean, spread and range of columns, block by block."""
+"""Count, mean, spread and range of columns, block by block, and the ways to scale columns by them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64
 
-__all__ = ["Moments"]
+__all__ = ["SCALES", "Moments"]
 
 _CELLS = 1 << 17  # at a time: float64 copies that stay in the cache
 
@@ -73,16 +75,13 @@ class Moments:
         with np.errstate(all="ignore"):
             first = (self.count == 0) & (later.count > 0)
             self.origin[first] = later.origin[first]
-            self._merge(later.count, (later.origin - self.origin) + later.drift, later.m2)
+            share = later.count / np.maximum(self.count + later.count, 1)
+            apart = (later.origin - self.origin) + later.drift - self.drift
+            self.drift += apart * share
+            self.m2 += np.where(self.count > 0, later.m2 + apart * apart * self.count * share, later.m2)
+        self.count += later.count
         self.low = np.minimum(self.low, later.low)
         self.high = np.maximum(self.high, later.high)
-
-    def _merge(self, count: NDArray[np.int64], drift: Float64, m2: Float64) -> None:
-        share = count / np.maximum(self.count + count, 1)
-        apart = drift - self.drift
-        self.drift += apart * share
-        self.m2 += np.where(self.count > 0, m2 + apart * apart * self.count * share, m2)
-        self.count += count
 
     @property
     def mean(self) -> Float64:
@@ -93,6 +92,21 @@ class Moments:
     def deviation(self) -> Float64:
         """The standard deviation of the rows as they are: divided by n."""
         return np.sqrt(self.m2 / np.maximum(self.count, 1))
+
+
+class Scale(NamedTuple):
+    """Shift and factor of each column by its statistics, and what is done to columns, in words."""
+
+    fit: Callable[[Moments], tuple[Float64, Float64]]
+    words: str
+
+
+# All scales: add a new one here.
+SCALES = {
+    "standard": Scale(lambda moments: (moments.mean, 1 / moments.deviation), "standardised"),
+    "minmax": Scale(lambda moments: (moments.low, 1 / (moments.high - moments.low)), "scaled to 0..1"),
+    "none": Scale(lambda moments: (np.zeros_like(moments.mean), np.ones_like(moments.mean)), "taken as they are"),
+}
 
 
 def _seen(strips: Array) -> list[Moments]:

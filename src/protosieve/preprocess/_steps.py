@@ -44,7 +44,8 @@ class Step(ABC):
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}  # type: ignore[arg-type]
-        return {"step": self.kind, **{name: _as_plain(value) for name, value in values.items()}}
+        plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+        return {"step": self.kind, **plain}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -52,10 +53,6 @@ class Step(ABC):
         values = {name: _array_for(hint, stored[name]) for name, hint in hints_of(cls).items()}
         made: Self = built(cls, values)
         return made
-
-
-def _as_plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _array_for(hint: Any, value: Any) -> Any:

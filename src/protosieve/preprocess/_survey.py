@@ -14,14 +14,15 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.preprocess._build import build_encoding
+from protosieve.preprocess._build import EncodingBuilder
 from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._moments import Moments
-from protosieve.preprocess._scales import SCALES
+from protosieve.preprocess._moments import SCALES, Moments
 
 __all__ = ["Survey"]
+
+Codes: TypeAlias = NDArray[np.int64]
 
 
 @storable
@@ -115,7 +116,8 @@ class Survey:
             )
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
-        return build_encoding(self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories))
+        size = int(max_categories)
+        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size).build()
 
     def _check_form(self) -> None:
         categories = self.layout.categories()
@@ -137,11 +139,8 @@ class Survey:
             assert (self.moments.low <= self.moments.high)[some].all()
 
 
-Codes: TypeAlias = NDArray[np.int64]
-
-
 def _summed(tally: Codes, later: Codes, codes: Codes | None) -> Codes:
-    """Both, once the later one's counts are put where the ``codes`` are that its codes have here, which all differ."""
+    """The sum of two tallies; ``codes`` has the code here of each code of the later one, all different."""
     if codes is None:
         return np.array([tally[0] + later[0], tally[1:].sum() + later[1:].sum()])
     places = np.append(0, codes + 1)

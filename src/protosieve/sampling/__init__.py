@@ -1,7 +1,6 @@
 """Uniform samples of rows that come one after the other, in fixed memory."""
 
 from protosieve.sampling._bottom import EVERY, Bottom, hashes
-from protosieve.sampling._reservoir import Reservoir, lengthened
 from protosieve.sampling._uniform import SampledRows, UniformSample
 
-__all__ = ["EVERY", "Bottom", "Reservoir", "SampledRows", "UniformSample", "hashes", "lengthened"]
+__all__ = ["EVERY", "Bottom", "SampledRows", "UniformSample", "hashes"]

@@ -1,7 +1,7 @@
 """A uniform sample that depends on row numbers alone: the rows whose hashes are the smallest.
 
-Which rows are in it follows from the seed and the numbers of all rows, whatever the order they come in. So samples of
-different rows merge, in any order, to the sample of all of them, and every sample holds the smaller ones.
+The seed and the row numbers decide which rows are in it; the order in which they arrive does not matter. So samples of
+different rows merge, in any order, to the sample of all of them, and every sample contains the smaller ones.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _GOLDEN = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing
 def hashes(seed: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A random number for each row number: splitmix64 (Steele, Lea and Flood 2014), started at a hash of the seed.
 
-    Different numbers have different hashes, for every step of it can be undone. O(n).
+    Different numbers have different hashes: every step of it can be undone. O(n).
     """
     start = _mixed(np.array([(seed + _GOLDEN) % 2**64], np.uint64))
     return _mixed(start + np.asarray(numbers, np.int64).astype(np.uint64) * np.uint64(_GOLDEN))
@@ -40,8 +40,8 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Bottom:
     """The ``most`` row numbers with the smallest hashes, of all that were offered; in no order.
 
-    Those of one part of the rows among many need not hold ``most`` of them: hashes above ``limit`` are passed over,
-    where it is known that fewer will do.
+    Hashes above ``limit`` are skipped. That saves memory where this is the sample of one part of the rows, and it is
+    known that fewer than ``most`` of this part will be needed.
 
     >>> import numpy as np
     >>> whole, left, right = (Bottom(seed=0, most=3) for _ in range(3))
@@ -98,8 +98,6 @@ class Bottom:
         require(0 <= self.limit < 2**64 and (self._hashes <= self.limit).all(), "the hashes of a sample")
 
     def _check(self) -> None:
-        assert len(self.numbers) <= min(self.most, self.seen)
+        self._check_form()
         assert len(self.numbers) == min(self.most, self.seen) or self.limit < EVERY
-        assert len(self.numbers) == len(set(self.numbers.tolist()))
-        assert (self._hashes <= self.limit).all()
         assert np.array_equal(self._hashes, hashes(self.seed, self.numbers))

@@ -1,8 +1,7 @@
-"""The uniform sample that everything about a stream is made of: by hash of the row number, rows and all."""
+"""A uniform sample of rows by hash of the row number, with the rows themselves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,6 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.sampling._bottom import EVERY, hashes
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 __all__ = ["SampledRows", "UniformSample"]
 
@@ -52,9 +49,9 @@ class SampledRows:
 class UniformSample:
     """The ``size`` rows whose numbers have the smallest hashes, the smallest first.
 
-    Which rows these are follows from the seed and the numbers of all rows, not from the order they come in; and the
-    first few of them are the sample of that size. O(block) time per block, and O(size (d + log size)) each time it
-    has grown by a quarter, for rows wait before they are sorted in. Arrays are replaced, never written to: copies
+    The seed and the row numbers decide which rows these are; the order in which they arrive does not matter. The first
+    k of them are the sample of size k. O(block) time per block: new rows wait, and are sorted in, in
+    O(size (d + log size)), each time the sample has grown by a quarter. Arrays are replaced, never written to: copies
     share them.
 
     >>> import numpy as np
@@ -135,7 +132,7 @@ class UniformSample:
         self.observe(theirs.rows if recode is None else recode(theirs.rows), theirs.numbers, theirs.mu)
         self.seen = seen
 
-    def rows_of(self, numbers: Numbers) -> Array:
+    def rows_of(self, numbers: NDArray[np.int64]) -> Array:
         """Those of these numbers, all of which are in it and have been settled."""
         order = np.argsort(self.numbers)
         return self.rows[order[np.searchsorted(self.numbers, numbers, sorter=order)]]
@@ -145,11 +142,13 @@ class UniformSample:
         found = self.settled()
         return replace(found, size=size, held=found.held.take(slice(size)))
 
-    def mapped(self, encode: Callable[[Array], Array], number: Callable[[Numbers], Numbers]) -> "UniformSample":
+    def mapped(
+        self, encode: Callable[[Array], Array], number: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    ) -> "UniformSample":
         """The same rows in another form and under other numbers, in the same order."""
-        held = self.settled().held
-        there = SampledRows(encode(held.rows), number(held.numbers), held.mu)
-        return UniformSample(self.size, self.seed, there, self.seen, limit=self.limit)
+        found = self.settled()
+        held = SampledRows(encode(found.rows), number(found.numbers), found.held.mu)
+        return replace(found, held=held)
 
     def _check_form(self) -> None:
         require(self.size >= 1 and self.seed >= 0 and are_counts(self.size, self.seen), "the size of a sample")
