@@ -26,14 +26,14 @@ from protosieve.weights import GRADIENT_TOLERANCE, definite_cholesky, grown
 __all__ = ["FreeExchangeSet"]
 
 _FIRST = 16  # slots at first
-# A newcomer has at least this share of its squared length outside the span of the members, or is turned away: signs
+# A newcomer has at least this share of its squared length outside the span of the members, or is rejected: signs
 # being free, weights on what is nearly a copy would be a difference of large numbers, and lost in rounding.
 _LEAST = 1e-7
 _EQUAL = 1e-12  # an exchange that gains a smaller share than this has gained nothing but rounding
 _DRIFT, _INVERSE_DRIFT = 1e-11, 1e-6
 
 
-def _nobody() -> NDArray[np.bool_]:
+def _no_flags() -> NDArray[np.bool_]:
     return np.zeros(0, np.bool_)
 
 
@@ -53,7 +53,7 @@ class FreeExchangeSet:
     inverse: Float64 = field(default_factory=no_matrix)
     mu: Float64 = field(default_factory=no_vector)
     w: Float64 = field(default_factory=no_vector)
-    taken: NDArray[np.bool_] = field(default_factory=_nobody)
+    taken: NDArray[np.bool_] = field(default_factory=_no_flags)
     scale: float = 0.0  # max |mu|
 
     def __deepcopy__(self, memo: object) -> "FreeExchangeSet":
@@ -102,7 +102,7 @@ class FreeExchangeSet:
         return _Rows(self, similarities.T.astype(np.float64), unasked, diagonal, mu).ratios()
 
     def settle(self) -> list[int]:
-        """Take away what rounding has left, or compute all anew where it is too much; nobody leaves. O(m^2)."""
+        """Take away what rounding has left, or compute all anew where it is too much; no member leaves. O(m^2)."""
         members = self.taken
         ones = np.array([self.gram @ (self.inverse @ members), np.einsum("ij,ij->i", self.gram, self.inverse)])
         if np.abs(ones - members).max(initial=0.0) > _INVERSE_DRIFT:
@@ -199,7 +199,7 @@ class _Rows:
         return start + int(passing.argmax()) if passing.any() else None
 
     def ratios(self) -> Float64:
-        """What joining adds as a share of what losing somebody then costs."""
+        """What joining adds as a share of what losing a member then costs."""
         s = np.maximum(self._s, _LEAST * self._diagonal + np.finfo(np.float64).tiny)
         costs = np.maximum(self._costs(slice(None)).min(axis=1), np.finfo(np.float64).tiny)
         return np.asarray(0.5 * self._g * self._g / s / costs)

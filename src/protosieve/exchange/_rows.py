@@ -1,4 +1,4 @@
-"""Rows of a stream as an exchange set sees them: which of them would raise its value, whoever has come and gone."""
+"""Rows of a stream as an exchange set sees them: which of them would raise its value as members come and go."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -81,7 +81,7 @@ class Rows:
         return passing
 
     def _learn(self, window: Indices, later: Indices) -> None:
-        """B and s of all that will be asked for, if nobody has changed by then."""
+        """B and s of all that will be asked for, if no member changes by then."""
         rows = np.concatenate([window, later])
         rows = rows[~self._known[rows]]
         if 2 * len(rows) > len(self.mu):  # more than half, as is common at first: all of them, then nothing is copied

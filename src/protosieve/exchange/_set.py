@@ -170,8 +170,8 @@ class ExchangeSet:
     def settle(self) -> list[int]:
         """Add what waits to the inverse, take away what rounding has left; returns the slots given up. O(m^2).
 
-        Where the inverse or the weights have drifted too far, both are computed anew. A set that nobody has joined
-        since is settled already.
+        Where the inverse or the weights have drifted too far, both are computed anew. A set that no row
+        has joined since is settled already.
         """
         if self._settled:
             return []

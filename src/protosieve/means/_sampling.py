@@ -12,7 +12,7 @@ pairs of different rows stand for such pairs. ``l = <mu, q> - w'K w / 2`` follow
 *Rows that may be chosen.* Of the N rows a share c may have been chosen from, and q is nearer to them than to others, of
 which the sample is one. Their part in ``<mu, q>`` is known; the sample speaks for the share ``1 - c`` only. With the
 means ``m_1`` and ``m_2`` of the two, ``|mu|^2 = c |m_1|^2 + (1 - c) |m_2|^2 - c (1 - c) |m_1 - m_2|^2``, of which the
-last is ``f^2 p_1 (1 / N_1 + 1 / N_2)`` on average; where nobody has computed ``|m_1|^2``, ``|m_2|^2`` stands for it.
+last is ``f^2 p_1 (1 / N_1 + 1 / N_2)`` on average; where ``|m_1|^2`` is not computed, ``|m_2|^2`` stands for it.
 
 *The error.* With ``t = mu - q`` outside Z, ``|mu - q|^2`` is off by ``2 f (mean of t(x) over the sample - E t(x))`` and
 by a sum over pairs with the variance ``2 a^2 p_2``, where ``a = f^2 (1 - R / N) / R`` and ``p_k = trace Sigma^k`` for
