@@ -2,17 +2,21 @@
 
 Rows are chosen without labels and then labelled. A classifier learns from them alone, the nearest neighbour or a
 logistic regression, and is judged by the test set. Figures are means over several orders of the rows, with their
-standard deviation. Tools that are not installed, and sets whose files are not at hand, are left out:
-``pip install kmedoids apricot-select faiss-cpu`` has the others.
+standard deviation. Everyone who chooses has a process of its own for each data set; what is measured is kept in
+``.bench/labels``, so a run that was stopped goes on. Tools that are not installed, and sets whose files are not at
+hand, are left out: ``pip install kmedoids apricot-select faiss-cpu`` has the others.
 """
 
 import argparse
 import gzip
+import json
 import os
+import subprocess
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,18 +26,21 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin, pairwise_distances_argmin_min
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
 from benchmarks import accuracy
+from benchmarks._measure import peak_mb, resident_mb
 from experiments.datasets import Dataset
 from protosieve import ProtoDash, ProtoSwap
-from protosieve.errors import ProtosieveWarning
 from protosieve.kernels import Gaussian, MultiScale
 from protosieve.objectives import Coverage
 
 Chooser = Callable[[np.ndarray, int, int], np.ndarray]  # rows, m, seed -> row numbers
+
+KEPT = Path(".bench/labels")
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def clinc150() -> Dataset:
@@ -65,7 +72,18 @@ def cifar10_edges() -> Dataset:
     return Dataset("cifar10, edges", base, data.base_labels, test, data.test_labels)
 
 
-SETS = accuracy.SETS | {"clinc150": clinc150, "cifar10-edges": cifar10_edges}
+def million() -> Dataset:
+    """1,000,000 x 64: 2,000 Gaussians that overlap, 20 of them a class; 10,000 other rows are the test."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=0.9, size=(2000, 64)).astype(np.float32)
+    which = rng.integers(len(centres), size=1_010_000)
+    rows = centres[which] + rng.standard_normal((len(which), 64), dtype=np.float32)
+    base, test = slice(1_000_000), slice(1_000_000, None)
+    return Dataset("a million", rows[base], which[base] % 100, rows[test], which[test] % 100)
+
+
+SETS = accuracy.SETS | {"clinc150": clinc150, "cifar10-edges": cifar10_edges, "million": million}
+LARGE = ("million",)  # sets that most who choose cannot hold the matrix of
 
 
 # -- who chooses
@@ -117,6 +135,15 @@ def farthest(X: np.ndarray, m: int, seed: int) -> np.ndarray:
     return np.array(chosen)
 
 
+def k_means_by_faiss(X: np.ndarray, m: int, seed: int) -> np.ndarray:
+    """The same, with FAISS's centres, which are learnt from 256 rows for each."""
+    import faiss
+
+    found = faiss.Kmeans(X.shape[1], m, seed=seed)
+    found.train(X)
+    return pairwise_distances_argmin(found.centroids, X)
+
+
 def faster_pam(X: np.ndarray, m: int, seed: int) -> np.ndarray:
     """k-medoids by exchanges, from the matrix of all distances."""
     import kmedoids
@@ -139,11 +166,13 @@ CHOOSERS: dict[str, Chooser] = {
     "ProtoDash": dash,
     "k-means": k_means,
     "k-means by batches": k_means_by_batches,
+    "k-means by FAISS": k_means_by_faiss,
     "farthest point": farthest,
     "FasterPAM": faster_pam,
     "apricot": facility_location,
 }
-NEEDS = {"FasterPAM": "kmedoids", "apricot": "apricot"}
+NEEDS = {"FasterPAM": "kmedoids", "apricot": "apricot", "k-means by FAISS": "faiss"}
+AT_SIZE = ("random rows", "cover", "match", "k-means by batches", "k-means by FAISS")  # those that can take a large set
 
 
 # -- what comes of it
@@ -159,43 +188,126 @@ def regression(data: Dataset, rows: np.ndarray, labels: np.ndarray) -> float:
 
 @dataclass
 class Cell:
-    """One chooser's rows, over several orders: the share that is right, in percent, and the seconds it took."""
+    """What comes of m rows, over several orders: the shares of the test set that are right, in percent; the mean
+    distance of a test row to the nearest chosen one; seconds; and the most memory it took, in MB.
+    """
 
+    m: int
     nearest: list[float]
     regression: list[float]
+    distance: list[float]
     seconds: list[float]
-
-    def __str__(self) -> str:
-        parts = [f"{np.mean(part):.1f} ± {np.std(part):.1f}" for part in (self.nearest, self.regression) if part]
-        return f"{' / '.join(parts)} ({min(self.seconds):.2g} s)"
+    peak_mb: float
 
 
 def measured(data: Dataset, m: int, draws: int, choose: Chooser, with_regression: bool) -> Cell:
     """Over several orders of the rows."""
-    cell = Cell([], [], [])
+    cell, before = Cell(m, [], [], [], [], 0.0), resident_mb()
     for seed in range(draws):
         order = np.random.default_rng(seed).permutation(len(data.base))
         X, y = data.base[order], data.base_labels[order]
+        before = max(before, resident_mb())
         start = time.perf_counter()
         rows = np.unique(choose(X, m, seed))
         cell.seconds.append(time.perf_counter() - start)
-        cell.nearest.append(100 * accuracy.accuracy(data, X[rows], y[rows]))
+        cell.peak_mb = max(cell.peak_mb, peak_mb() - before)
+        nearest, distance = pairwise_distances_argmin_min(data.test, X[rows])
+        cell.nearest.append(100 * float(np.mean(y[rows][nearest] == data.test_labels)))
+        cell.distance.append(float(distance.mean()))
         if with_regression:
             cell.regression.append(100 * regression(data, X[rows], y[rows]))
     return cell
 
 
-def tables(names: list[str], sizes: list[int], draws: int, choosers: list[str], with_regression: bool) -> Iterator[str]:
-    """A line for every set and m."""
-    yield f"| | m | {' | '.join(choosers)} |\n|{'---|' * (len(choosers) + 2)}"
-    for name, data in accuracy.at_hand(names, SETS):
-        for m in (m for m in sizes if m < len(data.base) / 2):
-            cells = [measured(data, m, draws, CHOOSERS[chooser], with_regression) for chooser in choosers]
-            yield f"| {name} | {m} | {' | '.join(map(str, cells))} |"
+def kept(name: str, chooser: str, options: argparse.Namespace) -> list[Cell] | None:
+    """The cells of one chooser on one set, from a process of its own unless they are there already."""
+    words = [*map(str, options.m), str(options.draws), *["regression"] * options.regression]
+    path = KEPT / f"{name}, {chooser}, {' '.join(words)}.json"
+    if not path.exists():
+        command = [sys.executable, "-m", "benchmarks.labels", "--child", name, chooser, "--m", *map(str, options.m)]
+        command += ["--draws", str(options.draws), *["--regression"] * options.regression]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60 * options.minutes, check=False)
+        if done.returncode:
+            return None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(done.stdout)
+    return [Cell(**cell) for cell in json.loads(path.read_text())]
+
+
+def child(name: str, chooser: str, options: argparse.Namespace) -> None:
+    """Print the cells."""
+    data = SETS[name]()
+    sizes = [m for m in options.m if m < len(data.base) / 2]
+    cells = [measured(data, m, options.draws, CHOOSERS[chooser], options.regression) for m in sizes]
+    print(json.dumps([asdict(cell) for cell in cells]))
+
+
+# -- the page
+
+Found = dict[str, dict[str, list[Cell]]]  # by set, then by chooser
+
+
+def table(found: dict[str, list[Cell]], of: Callable[[Cell], str]) -> Iterator[str]:
+    """A line for each chooser, a column for each m."""
+    sizes = sorted({cell.m for cells in found.values() for cell in cells})
+    yield f"| | {' | '.join(f'm = {m:,}' for m in sizes)} |"
+    yield f"|{'---|' * (len(sizes) + 1)}"
+    for chooser, cells in found.items():
+        by_size = {cell.m: of(cell) for cell in cells}
+        yield f"| {chooser} | {' | '.join(by_size.get(m, '') for m in sizes)} |"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean and standard deviation."""
+    return f"{np.mean(values):.1f} ± {np.std(values):.1f}" if values else ""
+
+
+def cost(cell: Cell) -> str:
+    """Seconds and memory."""
+    return f"{min(cell.seconds):.2g} s, {cell.peak_mb:,.0f} MB"
+
+
+def page(found: Found, draws: int) -> Iterator[str]:
+    """The tables of every set."""
+    for name, by_chooser in found.items():
+        yield f"## {name}\n\nShare of the test set that the nearest labelled row gets right, %, over {draws} orders:\n"
+        yield from table(by_chooser, lambda cell: spread(cell.nearest))
+        if any(cell.regression for cells in by_chooser.values() for cell in cells):
+            yield "\nThat a logistic regression gets right:\n"
+            yield from table(by_chooser, lambda cell: spread(cell.regression))
+        if name in LARGE:
+            yield "\nMean distance of a test row to the nearest labelled row:\n"
+            yield from table(by_chooser, lambda cell: f"{np.mean(cell.distance):.3f}")
+        yield "\nSeconds to choose, the best of all orders, and the most memory that took:\n"
+        yield from table(by_chooser, cost)
+        yield ""
+
+
+def plot(found: Found, path: Path) -> None:
+    """Accuracy against the number of labels, a panel for each set."""
+    from matplotlib.figure import Figure
+
+    names = [name for name in found if name not in LARGE]
+    figure = Figure(figsize=(12, 3.4 * -(-len(names) // 3)), layout="constrained")
+    for place, name in enumerate(names, 1):
+        axes = figure.add_subplot(-(-len(names) // 3), 3, place, xscale="log", title=name)
+        for chooser, cells in found[name].items():
+            wide = 2.5 if chooser == "cover" else 1.0
+            axes.plot([c.m for c in cells], [np.mean(c.nearest) for c in cells], label=chooser, linewidth=wide)
+        axes.set(xlabel="labelled rows", ylabel="1-NN accuracy, %")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def write(found: Found, draws: int) -> None:
+    """The tables and the plot, below the words that the page begins with."""
+    words = (DOCS / "labels.md").read_text().partition("<!-- tables -->\n")
+    (DOCS / "labels.md").write_text(f"{words[0]}{words[1]}\n" + "\n".join(page(found, draws)).rstrip() + "\n")
+    plot(found, DOCS / "images" / "labels.svg")
 
 
 def main() -> None:
-    """Print the share of test rows that are right, in percent, by the nearest labelled row, and the seconds."""
+    """Measure what is missing, print it, and write ``docs/labels.md`` when all is there."""
     there = [name for name in CHOOSERS if name not in NEEDS or find_spec(NEEDS[name])]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.labels", description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
@@ -203,10 +315,26 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--by", nargs="+", choices=there, default=there)
     parser.add_argument("--regression", action="store_true", help="by a logistic regression too")
+    parser.add_argument("--minutes", type=float, default=60, help="for one who chooses, on one set")
+    parser.add_argument("--write", action="store_true", help="write docs/labels.md and its plot")
+    parser.add_argument("--child", nargs=2, metavar=("SET", "CHOOSER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    warnings.simplefilter("ignore", ProtosieveWarning)
-    for line in tables(options.sets, options.m, options.draws, options.by, options.regression):
-        print(line, flush=True)
+    warnings.simplefilter("ignore")  # of few labels, of rows that are alike
+    if options.child:
+        child(*options.child, options)
+        return
+    found: Found = {}
+    for name, _ in accuracy.at_hand(options.sets, SETS):
+        for chooser in (c for c in options.by if name not in LARGE or c in AT_SIZE):
+            cells = kept(name, chooser, options)
+            if cells:
+                found.setdefault(name, {})[chooser] = cells
+                print(
+                    f"{name}, {chooser}: " + "; ".join(f"{c.m}: {spread(c.nearest)} ({cost(c)})" for c in cells),
+                    flush=True,
+                )
+    if options.write:
+        write(found, options.draws)
 
 
 if __name__ == "__main__":
