@@ -79,6 +79,7 @@ def test_tab_offers_what_the_engine_knows():
 
     assert tuple(sorted(KERNELS)) == _options.KERNELS
     assert _options.SCALES == tuple(sorted(engine.SCALES)) == tuple(sorted(SCALES))
+    assert engine.GOALS == _options.GOALS
     assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
     assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
 

@@ -95,7 +95,14 @@ def processes():
         yield pool
 
 
-KINDS = [{}, {"target": True}, {"sample": None}, {"target": True, "sample": 300}]
+KINDS = [
+    {},
+    {"target": True},
+    {"sample": None},
+    {"target": True, "sample": 300},
+    {"goal": "cover"},
+    {"goal": "cover", "target": True, "sample": 300},
+]
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=str)

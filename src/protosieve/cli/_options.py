@@ -15,8 +15,8 @@ import protosieve
 from protosieve import _defaults as default
 
 __all__ = [
-    "ALL_METHODS", "COMPARE", "FORMATS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT", "Option",
-    "arguments", "flags", "offer_several",
+    "ALL_METHODS", "COMPARE", "FORMATS", "GOALS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT",
+    "Option", "arguments", "flags", "offer_several",
 ]  # fmt: skip
 
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
@@ -24,6 +24,7 @@ METHODS = tuple(sorted(protosieve._STREAMING.values()))
 ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
 SCALES = ("minmax", "none", "standard")
+GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
@@ -152,6 +153,11 @@ _COUNT = _option(
 _TARGET = _option(
     "target", "FILES", "Select rows of INPUT that are like these; without it, like INPUT itself. Repeatable.",
     repeats=True,
+)  # fmt: skip
+_GOAL = _option(
+    "goal", "NAME", "match: the weighted rows have the statistics of INPUT, to use in its place. cover: every row of "
+    "INPUT has one near it, to label, to look at or to classify by.",
+    default=default.GOAL, offer=_offer(GOALS),
 )  # fmt: skip
 _METHOD = _option(
     "method", "NAME",
@@ -284,7 +290,7 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
     *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (
