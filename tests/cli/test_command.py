@@ -90,6 +90,18 @@ def test_quiet_says_nothing_and_still_writes(folder):
     assert len(pa.csv.read_csv(folder / "quiet.csv")) <= 5
 
 
+def test_of_rows_that_cover_the_summary_tells_how_near_they_are(folder):
+    shown = call("select", "parts", "-m", 12, *COLUMNS, "--goal", "cover", "-o", "cover.parquet", cwd=folder)
+    assert "12 random rows would leave " in shown.stdout
+    assert re.search(r"The 12 prototypes cover \d\d\.\d %: on average the similarity of a row to the n", shown.stdout)
+    assert not re.search("best weights|carry|matched|MMD", shown.stdout)
+    again = call("select", "parts", "-m", 12, "--goal", "cover", "--method", "stream", cwd=folder)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert (
+        "--method stream chooses rows that match the data, and --goal cover asks for rows that cover it" in again.stderr
+    )
+
+
 def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_worst(tmp_path):
     """A heavy tail is hidden from the kernel by standardising: the share it sees must not be all that is said."""
     rng = np.random.default_rng(0)

@@ -24,6 +24,7 @@ from protosieve import (
     ParameterError,
     ProtosieveWarning,
     ProtoSwap,
+    Prototypes,
     StateFileError,
     kernels,
     select,
@@ -620,6 +621,15 @@ def test_no_usable_row_is_an_error(tmp_path):
     np.save(tmp_path / "y.npy", np.zeros((0, 2)))
     with pytest.raises(InputError, match=r"y\.npy: there are no rows"):
         select(tmp_path / "y.npy", 2)
+
+
+def test_a_result_that_covers_is_one_after_it_was_written_and_read(tmp_path):
+    table = write(frame(numbers(500)), tmp_path / "t.csv")
+    found = select(table, 8, goal="cover", output=tmp_path / "chosen.parquet", **COLUMNS)
+    again = Prototypes.read(tmp_path / "chosen.parquet")
+    assert (again.covers, again.residual, str(again.certificate)) == (True, found.residual, str(found.certificate))
+    assert "goal='cover'" in again.provenance["command"]
+    assert not select(table, 8, **COLUMNS).covers
 
 
 def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
