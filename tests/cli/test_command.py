@@ -121,7 +121,7 @@ def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
     assert re.match(
         r"note: ProtoStream kept \d+ of -m 100: under Gaussian\(width=[\d.]{3,5}\) none of the other 2\d\d rows", note
     )
-    assert re.search(r"\nmethod +kept +residual +seconds", shown.stdout)
+    assert re.search(r"\nmethod +kept +residual +covered +accuracy +seconds", shown.stdout)
     assert re.search(r"\nrandom +100 ", shown.stdout)
 
 
@@ -129,9 +129,11 @@ def test_a_comparison_is_that_of_python_on_the_same_rows(folder):
     options = [*COLUMNS, "--methods", "swap,basic", "--kernel", "laplacian", "--width", "2.5", "--json"]
     told = json.loads(call("compare", "flowers.csv", "-m", 9, *options, cwd=folder).stdout)
     surveyed = protosieve.run.survey(folder / "flowers.csv", id="name", label="kind")
-    table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=protosieve.kernels.Laplacian(2.5))
+    kernel = protosieve.kernels.Laplacian(2.5)
+    table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=kernel, labels=surveyed.labels)
     assert [line["method"] for line in told["methods"]] == ["swap", "basic"]
-    assert [line["residual"] for line in told["methods"]] == table["residual"].tolist()
+    for column in ("residual", "covered", "accuracy"):
+        assert [line[column] for line in told["methods"]] == table[column].tolist()
 
 
 def shell(script, folder):

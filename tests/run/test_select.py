@@ -751,6 +751,18 @@ def test_a_survey_is_a_sample_encoded(tmp_path):
     assert len(found.rows) == 100
 
 
+@pytest.mark.parametrize("held", [1 << 27, 1 << 14])
+def test_a_survey_has_the_labels_of_its_rows(tmp_path, monkeypatch, held):
+    """And of no more rows than those whose own columns were kept."""
+    monkeypatch.setattr(_row_sample, "_HELD", held)
+    X = numbers(3000)
+    table = frame(X).assign(kind=[f"kind {x:.3f}" if x > 0 else "" for x in X[:, 0]])
+    found = survey(write(table, tmp_path / "t.csv"), sample=800, scale="none", exclude="colour", **COLUMNS)
+    assert len(found.rows) == len(found.labels) == 800 if held > 1 << 20 else 64 <= len(found.rows) < 800
+    for row, label in zip(found.rows, found.labels, strict=True):
+        assert label == (f"kind {row[0]:.3f}" if row[0] > 0 else None)
+
+
 def test_it_works_in_a_thread(tmp_path):
     np.save(tmp_path / "x.npy", numbers())
     found = []

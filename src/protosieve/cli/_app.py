@@ -98,10 +98,12 @@ compare = _command(
     "_compare",
     COMPARE,
     help="Compare the methods on your rows, or on a sample of them: how good each is and what it costs.\n\n"
-    "The line to beat is random: random rows with the best weights.",
+    "Two goals are told apart: to match the rows, where the line to beat is random, random rows with the best weights; "
+    "and to cover them, where it is kmeans, the row nearest to each centre.",
     epilog=_examples(
         "protosieve compare rows.parquet -m 50",
         "protosieve compare texts.parquet -m 50 --embedding vector --methods swap,dash,random",
+        "protosieve compare texts.parquet -m 100 --embedding vector --label topic --methods cover,swap,kmeans,random",
     ),
 )
 

@@ -21,7 +21,7 @@ __all__ = [
 
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
 METHODS = tuple(sorted(protosieve._STREAMING.values()))
-ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random"]))
+ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random", "kmeans", "cover"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
 SCALES = ("minmax", "none", "standard")
 GOALS = ("match", "cover")
@@ -177,6 +177,10 @@ _LABEL = _option(
     "label", "NAME", "The column to predict: kept, not compared; its spread among the prototypes is shown.",
     panel="Columns",
 )  # fmt: skip
+_TOLD_APART = replace(
+    _LABEL,
+    help="The column to predict: kept, not compared. How well the nearest of the chosen rows predict it is shown.",
+)
 _COLUMNS = _panel(
     "Columns",
     _option(
@@ -294,7 +298,8 @@ SELECT = (
     *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED), *_COLUMNS, *_KERNEL,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED),
+    *(_TOLD_APART if option.name == "label" else option for option in _COLUMNS), *_KERNEL,
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
 REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, replace(_QUIET, panel="Output"))
