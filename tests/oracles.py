@@ -548,12 +548,15 @@ def select_in_turn(job):
     if plan.fits_in_memory:
         fitted = plan.fitted()
         numbers = np.sort(plan.candidates.numbers)[fitted.result_.indices]
-        return plan.result(fitted.result_, numbers, _columns_of(plan, numbers), fitted.known_mean())
+        return plan.result(fitted.result_, numbers, _columns_of(plan, numbers), fitted.known_comparison())
+    if job.options.goal == "cover":
+        chosen = plan.covering()
+        return plan.result(chosen, chosen.indices, _columns_of(plan, chosen.indices), plan.coverage)
     mean, sums = _mean_in_turn(plan)
     if job.options.method != "swap":
         choice = over(plan.choosing(mean), joined_partition(job.inputs))
         records = choice.records()
-        return plan.result(choice.selector.result_, records.numbers, records, choice.selector.known_mean())
+        return plan.result(choice.selector.result_, records.numbers, records, choice.selector.known_comparison())
     if job.targets and not plan.candidates.is_whole:
         sums = merged_in_turn(plan.sums("sums", mean, of_target=False, of_input=True), job.inputs)
     chosen = plan.chosen(mean, plan.best(mean, sums))

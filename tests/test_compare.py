@@ -6,12 +6,15 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 import oracles
-from protosieve import InputError, ParameterError, ProtoBasic, ProtoStream, compare
+from protosieve import InputError, ParameterError, ProtoBasic, ProtoStream, ProtoSwap, compare
 from protosieve.kernels import Gaussian, Linear
 from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
+from protosieve.objectives import Coverage
 from protosieve.selectors import SELECTORS
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -47,8 +50,42 @@ def test_each_line_is_the_method_run_by_hand_scored_by_one_measure(X, with_targe
 
 def test_all_known_methods_by_default_random_rows_among_them(X):
     table = compare(X, 5, kernel=Gaussian(2.0), draws=2)
-    assert table["method"].tolist() == sorted(["random", *(cls.method for cls in SELECTORS if not cls.is_slow)])
+    quick = [cls.method for cls in SELECTORS if not cls.is_slow]
+    assert table["method"].tolist() == sorted(["random", "kmeans", "cover", *quick])
     assert "streak" not in table["method"]
+
+
+@pytest.mark.parametrize("with_target", [False, True])
+def test_what_each_method_covers_and_how_well_it_labels_the_other_rows(X, with_target):
+    """Every pair compared; of ``cover`` and ``kmeans`` as they are by hand."""
+    target = X[:90] + 1 if with_target else None
+    match, kernel = X if target is None else target, Gaussian(2.0)
+    labels = (X[:, 0] > np.median(X[:, 0])).astype(object)
+    labels[:40] = None
+    table = compare(X, 9, ["cover", "kmeans", "swap"], target=target, kernel=kernel, labels=labels)
+    covering = ProtoSwap(9, kernel=kernel, objective=Coverage(), random_state=0).fit(X, target=target).result_
+    seed = int(np.random.default_rng(0).integers(2**31))
+    centres = KMeans(9, n_init=1, random_state=seed).fit(match).cluster_centers_
+    matching = ProtoSwap(9, kernel=kernel, random_state=0).fit(X, target=target).result_
+    for row, chosen in zip(
+        table.rows, [covering.indices, cdist(centres, X).argmin(axis=1), matching.indices], strict=True
+    ):
+        assert row["kept"] == len(set(chosen))
+        assert row["covered"] == pytest.approx(kernel(X[chosen], match).max(axis=0).mean(), rel=1e-9)
+        known = [i for i in chosen if i >= 40]
+        others = np.setdiff1d(np.arange(40, len(X)), known)
+        nearest = np.array(known)[cdist(X[others], X[known]).argmin(axis=1)]
+        assert row["accuracy"] == pytest.approx((labels[nearest] == labels[others]).mean(), rel=1e-9)
+    assert table["own_residual"][0] >= table["residual"][0] - 1e-12
+    assert table["covered"][0] >= table["covered"][2]
+    assert "accuracy" not in compare(X, 3, ["cover"], kernel=kernel).columns
+
+
+def test_a_selector_that_covers_can_be_compared(X):
+    named, given = compare(X, 6, ["cover", ProtoSwap(6, objective=Coverage())], kernel=Gaussian(2.0)).rows
+    assert {**named, "method": 0, "seconds": 0, "seconds_with_mean": 0} == {
+        **given, "method": 0, "seconds": 0, "seconds_with_mean": 0
+    }  # fmt: skip
 
 
 def test_random_rows_are_the_mean_over_draws(X):
@@ -172,6 +209,8 @@ def test_without_pandas_the_error_says_what_to_do(X, monkeypatch):
         ({"methods": ["stream", "dash!"]}, ParameterError, r"methods\[1\] is 'dash!', .* basic, .*random.*stream"),
         ({"methods": [ProtoStream]}, ParameterError, r"methods\[0\] is <class"),
         ({"methods": []}, ParameterError, "methods is empty; name some of basic"),
+        ({"labels": [1, 2]}, InputError, "labels has 2 values and X 300 rows; give one for each row"),
+        ({"labels": [None] * 300}, InputError, "labels names no label; give those of some rows, or leave it out"),
         ({"n_prototypes": 0}, ParameterError, "compare: n_prototypes must be a whole number of at least 1, got 0"),
         ({"draws": 0}, ParameterError, "compare: draws must be"),
         ({"mean": "exact"}, ParameterError, "compare: mean must be a mean of protosieve.means or None, got 'exact'"),

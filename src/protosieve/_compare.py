@@ -11,19 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 
 from protosieve import _html
 from protosieve._blas import one_thread
-from protosieve._typing import Array, Float64
+from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, MultiScale, Points, as_kernel
 from protosieve.means import Judge, Mean, MeanState, Sampled, SettledMean
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.result import Certificate
 from protosieve.selectors import (
     NO_ROWS,
     SELECTORS,
+    ProtoSwap,
     Selector,
     as_rows,
     column_names,
@@ -34,13 +39,15 @@ from protosieve.selectors import (
 )
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["KNOWN", "Comparison", "compare"]
 
 _SELECTORS = {cls.method: cls for cls in SELECTORS}
-_RANDOM = "random"
+_RANDOM, _KMEANS, _COVER = "random", "kmeans", "cover"
+KNOWN = tuple(sorted([*_SELECTORS, _RANDOM, _KMEANS, _COVER]))  # methods by name
 
-_Run: TypeAlias = "Callable[[], list[tuple[Array, Float64]]]"  # choices of rows, with the weights they were given
+_Run: TypeAlias = "Callable[[], list[tuple[Indices, Float64]]]"  # choices of rows, with the weights they were given
 
+_LOOKED_AT = 8192  # rows at most, to say what is covered and how well labels are told
 _BLOCK = 512  # the selectors' own default: blocks of the same rows have their mu computed once
 
 
@@ -52,8 +59,9 @@ class Comparison:
     ----------
     columns : dict of arrays
         ``method``; ``kept``, the rows chosen; their ``residual``, ``mmd`` and ``objective`` at the best non-negative
-        weights; ``own_residual`` and ``own_objective`` at the weights the method gave them; ``seconds`` and
-        ``seconds_with_mean``; ``peak_mb``, where memory was measured.
+        weights; ``covered``, the mean similarity of a row of the target to the nearest of them, as a share of a row's
+        to itself; ``accuracy`` where labels were given; ``own_residual`` and ``own_objective`` at the weights the
+        method gave them; ``seconds`` and ``seconds_with_mean``; ``peak_mb``, where memory was measured.
     title : str
         The data, the kernel and the mean, in a line.
     mean_seconds : float
@@ -129,16 +137,22 @@ def compare(
     target: Any = None,
     kernel: Any = None,
     mean: Mean | None = None,
+    labels: Any = None,
     random_state: Any = 0,
     draws: int = 10,
     memory: bool = False,
 ) -> Comparison:
-    """Run several methods on one data set and score them by one measure.
+    """Run several methods on one data set and score them by one measure for each of two goals: to match and to cover.
 
-    The rows of every method get the best non-negative weights under one kernel and one mean, so that residuals can be
-    compared. The residual at the method's own weights is beside it; for equal weights (`SieveStreaming`) it is larger.
-    The line to beat is ``"random"``: random rows with the best weights, every figure the mean of ``draws`` draws. It is
-    surprisingly good.
+    *To match*: the rows of every method get the best non-negative weights under one kernel and one mean, so that
+    residuals can be compared. The residual at the method's own weights is beside it; for equal weights
+    (`SieveStreaming`) it is larger. The line to beat is ``"random"``: random rows with the best weights, every figure
+    the mean of ``draws`` draws. It is surprisingly good.
+
+    *To cover*: ``covered`` says how similar a row is to the nearest of those chosen, on average. ``"cover"`` is made
+    for it (`ProtoSwap` by `Coverage`); the line to beat is ``"kmeans"``, k-means with the row nearest to each centre.
+    With ``labels``, ``accuracy`` is the share of the other rows whose label is that of the nearest row chosen: as if
+    only those had been labelled. Methods do not see labels. Both are found by at most 8,192 rows, drawn at random.
 
     *Seconds* are those of ``fit``, in one run, one BLAS thread. The pass that computes ``mu`` of every row is the same
     for all, so it is run once and shared: ``seconds`` are without the mean, ``seconds_with_mean`` with the time of
@@ -156,9 +170,9 @@ def compare(
     n_prototypes : int, default 10
         Rows each method may keep.
     methods : list of names and selectors, optional
-        Names: the ``method`` of a selector class, such as ``"swap"`` (`ProtoSwap`), ``"stream"`` or ``"dash"``, and
-        ``"random"``; by default all but the slow ones (``"streak"``). A selector is run as it is, on a clone; where its
-        kernel, mean or random_state is None it gets the comparison's.
+        Names: the ``method`` of a selector class, such as ``"swap"`` (`ProtoSwap`), ``"stream"`` or ``"dash"``;
+        ``"cover"``, ``"kmeans"`` and ``"random"``; by default all but the slow ones (``"streak"``). A selector is run
+        as it is, on a clone; where its kernel, mean or random_state is None it gets the comparison's.
     target : array of shape (n_target, d), optional
         The rows to match; by default ``X`` itself.
     kernel : Kernel or function, default MultiScale(width="median")
@@ -166,6 +180,8 @@ def compare(
     mean : Mean, optional
         By which all are scored, and named methods choose; by default exact for a target of up to 10,000 to 50,000 rows,
         else calibrated.
+    labels : sequence of length n, optional
+        A label for each row of ``X``; None or NaN where it is not known. Such a row has no part in the accuracy.
     random_state : int, NumPy generator or None, default 0
         Seed of the methods, of the sample and of the random rows.
     draws : int, default 10
@@ -200,10 +216,15 @@ def compare(
         raise ParameterError(f"compare: {arg('mean')} must be a mean of protosieve.means or None, got {mean!r}")
     entrants = _entrants(methods, int(n_prototypes))
     with one_thread():
-        arena = _Arena.of(X, int(n_prototypes), target, kernel, mean, random_state)
+        arena = _Arena.of(X, int(n_prototypes), target, kernel, mean, labels, random_state)
         lines = []
         for name, selector in entrants:
-            run = _drawing(arena, int(n_prototypes), int(draws)) if selector is None else _fitting(arena, selector)
+            if isinstance(selector, Selector):
+                run = _fitting(arena, selector)
+            elif name == _KMEANS:
+                run = _clustering(arena, int(n_prototypes))
+            else:
+                run = _drawing(arena, int(n_prototypes), int(draws))
             lines.append({"method": name, **arena.time(run), **(_traced(run) if memory else {})})
     columns = {name: np.array([line[name] for line in lines]) for name in lines[0]}
     columns["method"] = columns["method"].astype(object)  # plain text, not NumPy's
@@ -211,27 +232,27 @@ def compare(
 
 
 def _entrants(methods: Sequence[str | Selector] | None, m: int) -> list[tuple[str, Selector | None]]:
-    """Names and selectors; ``None`` stands for random rows."""
-    known = sorted([*_SELECTORS, _RANDOM])
-    quick = [name for name in known if name == _RANDOM or not _SELECTORS[name].is_slow]
+    """Names and selectors; ``None`` stands for random rows and for k-means."""
+    quick = [name for name in KNOWN if name not in _SELECTORS or not _SELECTORS[name].is_slow]
     wanted = quick if methods is None else [methods] if isinstance(methods, str | Selector) else list(methods)
     if not wanted:
-        raise ParameterError(f"compare: {arg('methods')} is empty; name some of {', '.join(known)}, or leave it out")
+        raise ParameterError(f"compare: {arg('methods')} is empty; name some of {', '.join(KNOWN)}, or leave it out")
     entrants: list[tuple[str, Selector | None]] = []
     for method in wanted:
-        if isinstance(method, Selector) and method.objective is not None:
+        if isinstance(method, Selector) and not (method.objective is None or method.objective.compares_rows):
             raise ParameterError(
                 f"compare: {arg(f'methods[{len(entrants)}]')} chooses by {method.objective!r}, and methods are "
                 "compared by a kernel mean; compare the residuals of their results instead"
             )
         if isinstance(method, Selector):
             entrants.append((" ".join(repr(method).split()), clone(method)))
-        elif isinstance(method, str) and method in known:
-            entrants.append((method, None if method == _RANDOM else _SELECTORS[method](m)))
+        elif isinstance(method, str) and method in KNOWN:
+            made = ProtoSwap(m, objective=Coverage()) if method == _COVER else None
+            entrants.append((method, _SELECTORS[method](m) if method in _SELECTORS else made))
         else:
             raise ParameterError(
                 f"compare: {arg(f'methods[{len(entrants)}]')} is {method!r}, which is no method; "
-                f"the known ones are {', '.join(known)}, or give a selector"
+                f"the known ones are {', '.join(KNOWN)}, or give a selector"
             )
     return entrants
 
@@ -336,11 +357,15 @@ class _Arena:
     objective: KernelMean
     bound: float
     judge: Judge | None  # where the mean rests on a sample
+    coverage: Coverage  # by some rows of the target
+    labels: "_Labels | None"
     mean_seconds: float
     random_state: Any
 
     @classmethod
-    def of(cls, X: Any, m: int, target: Any, kernel: Any, mean: Mean | None, random_state: Any) -> "_Arena":
+    def of(
+        cls, X: Any, m: int, target: Any, kernel: Any, mean: Mean | None, labels: Any, random_state: Any
+    ) -> "_Arena":
         """Check, learn the kernel's width as a selector would, and compute ``mu`` of every row once."""
         wish = MultiScale() if kernel is None else as_kernel(kernel)
         dtype = None if wish.nonnegative else np.float64
@@ -363,10 +388,18 @@ class _Arena:
         sampled = objective.sampled()
         judge = None if sampled is None else Judge(sampled)
         bound = objective.upper_bound(_BLOCK) if judge is None else judge.norm / 2
-        return cls(rows, given, shared, objective, bound, judge, time.perf_counter() - start, random_state)
+        seconds = time.perf_counter() - start
+        looked_at = _some(len(match), generator(random_state))
+        coverage = Coverage(len(looked_at)).by(learnt, match[looked_at], len(looked_at))
+        told = None if labels is None else _Labels.of(labels, len(rows), generator(random_state))
+        return cls(rows, given, shared, objective, bound, judge, coverage, told, seconds, random_state)
 
-    def score(self, rows: Array, weights: Float64) -> dict[str, Any]:
-        """What these rows are worth at the best weights, and at the ones given."""
+    def score(self, chosen: Indices, weights: Float64) -> dict[str, Any]:
+        """What these rows are worth at the best weights, and at the ones given; what they cover; how they classify."""
+        rows = self.rows[chosen]
+        accuracy = (
+            {} if self.labels is None else {"accuracy": self.labels.accuracy(self.rows, chosen, self.objective.kernel)}
+        )
         gram, mu = self.objective.exact(rows)
         best = NonNegativeQP.from_gram(gram, mu)
         found = self._certificate(rows, best.weights, best.value)
@@ -374,6 +407,8 @@ class _Arena:
         return {
             "kept": len(rows),
             "residual": found.residual,
+            "covered": self.coverage.weigh(rows, weights).value / self.coverage.upper_bound(_BLOCK),
+            **accuracy,
             "mmd": found.mmd,
             "objective": found.value,
             "own_residual": own.residual,
@@ -406,16 +441,54 @@ class _Arena:
         )
 
 
+def _some(n: int, rng: np.random.Generator) -> Indices:
+    """Rows to look at: all, or that many at random."""
+    return np.arange(n) if n <= _LOOKED_AT else np.sort(rng.choice(n, _LOOKED_AT, replace=False))
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Of each row the number of its label, -1 where it is not known; and the rows that are classified."""
+
+    codes: NDArray[np.int64]
+    judged: Indices
+
+    @classmethod
+    def of(cls, labels: Any, n: int, rng: np.random.Generator) -> "_Labels":
+        given = list(labels)
+        if len(given) != n:
+            raise InputError(f"{arg('labels')} has {len(given):,} values and X {n:,} rows; give one for each row")
+        known: dict[Any, int] = {}
+        codes = np.array([-1 if one is None or one != one else known.setdefault(one, len(known)) for one in given])
+        if not known:
+            raise InputError(f"{arg('labels')} names no label; give those of some rows, or leave it out")
+        labelled = np.flatnonzero(codes >= 0)
+        return cls(codes, labelled[_some(len(labelled), rng)])
+
+    def accuracy(self, rows: Array, chosen: Indices, kernel: Kernel) -> float:
+        """Of the labelled rows that were not chosen, the share with the label of the nearest that was."""
+        chosen = chosen[self.codes[chosen] >= 0]
+        others = self.judged[~np.isin(self.judged, chosen)]
+        if not len(chosen) or not len(others):
+            return np.nan
+        prototypes, right = kernel.prepare(rows[chosen]), 0
+        for start in range(0, len(others), _BLOCK):
+            part = others[start : start + _BLOCK]
+            nearest = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
+            right += int((self.codes[chosen[nearest]] == self.codes[part]).sum())
+        return right / len(others)
+
+
 def _fitting(arena: _Arena, selector: Selector) -> _Run:
     """A selector on the arena's rows; it borrows what it has not brought."""
     lent = {"kernel": arena.objective.kernel, "mean": arena.shared, "random_state": arena.random_state}
-    if selector.kernel is not None:
-        del lent["mean"]  # it is that of another kernel
+    if selector.kernel is not None or selector.objective is not None:
+        del lent["mean"]  # it is that of another kernel, or nothing is matched
     selector.set_params(**{name: value for name, value in lent.items() if getattr(selector, name) is None})
 
-    def run() -> list[tuple[Array, Float64]]:
+    def run() -> list[tuple[Indices, Float64]]:
         result = clone(selector).fit(arena.rows, target=arena.target).result_
-        return [(result.rows, result.weights)]
+        return [(result.indices, result.weights)]
 
     return run
 
@@ -423,11 +496,28 @@ def _fitting(arena: _Arena, selector: Selector) -> _Run:
 def _drawing(arena: _Arena, m: int, draws: int) -> _Run:
     """Random rows with the best weights, several times."""
 
-    def run() -> list[tuple[Array, Float64]]:
+    def run() -> list[tuple[Indices, Float64]]:
         rng = np.random.default_rng(generator(arena.random_state).integers(2**63))
         n = len(arena.rows)
-        chosen = (arena.rows[np.sort(rng.choice(n, min(m, n), replace=False))] for _ in range(draws))
-        return [(rows, NonNegativeQP.from_gram(*arena.objective.exact(rows)).weights) for rows in chosen]
+        chosen = [np.sort(rng.choice(n, min(m, n), replace=False)) for _ in range(draws)]
+        return [(rows, NonNegativeQP.from_gram(*arena.objective.exact(arena.rows[rows])).weights) for rows in chosen]
+
+    return run
+
+
+def _clustering(arena: _Arena, m: int) -> _Run:
+    """The row nearest to each centre of k-means of the target, with the share of its cluster."""
+
+    def run() -> list[tuple[Indices, Float64]]:
+        rows, match = arena.rows, arena.rows if arena.target is None else arena.target
+        seed = int(generator(arena.random_state).integers(2**31))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer different rows than clusters
+            found = KMeans(min(m, len(match)), n_init=1, random_state=seed).fit(match)
+        nearest = pairwise_distances_argmin(found.cluster_centers_, rows)
+        sizes = np.bincount(found.labels_, minlength=len(nearest)) / len(match)
+        chosen, place = np.unique(nearest, return_inverse=True)
+        return [(chosen, np.bincount(place, sizes).astype(np.float64, copy=False))]
 
     return run
 

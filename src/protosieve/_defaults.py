@@ -2,6 +2,7 @@
 
 __all__ = [
     "BAD_ROWS",
+    "GOAL",
     "KERNEL",
     "MAX_CATEGORIES",
     "METHOD",
@@ -12,6 +13,7 @@ __all__ = [
 ]
 
 BAD_ROWS = "error"
+GOAL = "match"
 KERNEL = "multiscale"
 MAX_CATEGORIES = 32
 METHOD = "swap"

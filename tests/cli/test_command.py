@@ -90,6 +90,18 @@ def test_quiet_says_nothing_and_still_writes(folder):
     assert len(pa.csv.read_csv(folder / "quiet.csv")) <= 5
 
 
+def test_of_rows_that_cover_the_summary_tells_how_near_they_are(folder):
+    shown = call("select", "parts", "-m", 12, *COLUMNS, "--goal", "cover", "-o", "cover.parquet", cwd=folder)
+    assert "12 random rows would leave " in shown.stdout
+    assert re.search(r"The 12 prototypes cover \d\d\.\d %: on average the similarity of a row to the n", shown.stdout)
+    assert not re.search("best weights|carry|matched|MMD", shown.stdout)
+    again = call("select", "parts", "-m", 12, "--goal", "cover", "--method", "stream", cwd=folder)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert (
+        "--method stream chooses rows that match the data, and --goal cover asks for rows that cover it" in again.stderr
+    )
+
+
 def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_worst(tmp_path):
     """A heavy tail is hidden from the kernel by standardising: the share it sees must not be all that is said."""
     rng = np.random.default_rng(0)
@@ -109,7 +121,7 @@ def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
     assert re.match(
         r"note: ProtoStream kept \d+ of -m 100: under Gaussian\(width=[\d.]{3,5}\) none of the other 2\d\d rows", note
     )
-    assert re.search(r"\nmethod +kept +residual +seconds", shown.stdout)
+    assert re.search(r"\nmethod +kept +residual +covered +accuracy +seconds", shown.stdout)
     assert re.search(r"\nrandom +100 ", shown.stdout)
 
 
@@ -117,9 +129,11 @@ def test_a_comparison_is_that_of_python_on_the_same_rows(folder):
     options = [*COLUMNS, "--methods", "swap,basic", "--kernel", "laplacian", "--width", "2.5", "--json"]
     told = json.loads(call("compare", "flowers.csv", "-m", 9, *options, cwd=folder).stdout)
     surveyed = protosieve.run.survey(folder / "flowers.csv", id="name", label="kind")
-    table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=protosieve.kernels.Laplacian(2.5))
+    kernel = protosieve.kernels.Laplacian(2.5)
+    table = protosieve.compare(surveyed.rows, 9, ["swap", "basic"], kernel=kernel, labels=surveyed.labels)
     assert [line["method"] for line in told["methods"]] == ["swap", "basic"]
-    assert [line["residual"] for line in told["methods"]] == table["residual"].tolist()
+    for column in ("residual", "covered", "accuracy"):
+        assert [line[column] for line in told["methods"]] == table[column].tolist()
 
 
 def shell(script, folder):

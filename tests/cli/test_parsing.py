@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import protosieve
+from protosieve._compare import KNOWN
 from protosieve.cli import _app, _options
 from protosieve.cli._compare import _NOT_OF_SURVEY
 from protosieve.cli._flags import command_of, in_flags
@@ -79,6 +80,7 @@ def test_tab_offers_what_the_engine_knows():
 
     assert tuple(sorted(KERNELS)) == _options.KERNELS
     assert _options.SCALES == tuple(sorted(engine.SCALES)) == tuple(sorted(SCALES))
+    assert engine.GOALS == _options.GOALS
     assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
     assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
 
@@ -91,7 +93,7 @@ def test_the_names_of_selectors_are_those_their_classes_say(declared, base):
 
 def test_tab_offers_the_names_of_selectors():
     assert tuple(sorted(engine.METHODS)) == _options.METHODS
-    assert tuple(sorted(["random", *(cls.method for cls in SELECTORS)])) == _options.ALL_METHODS
+    assert KNOWN == _options.ALL_METHODS
 
 
 def test_tab_completes_the_last_of_several_methods():

@@ -11,9 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from problems import make_problem
-from protosieve import InputError, ParameterError, ProtoBasic, ProtosieveWarning, ProtoStream, criticisms
+from protosieve import InputError, ParameterError, ProtoBasic, ProtosieveWarning, ProtoStream, ProtoSwap, criticisms
 from protosieve.kernels import Gaussian, Linear
 from protosieve.means import ExactMean, ReservoirMean
+from protosieve.objectives import Coverage
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -181,6 +182,11 @@ def test_what_is_no_result_is_refused(X, selector):
         criticisms(X, X, 3)
     with pytest.raises(NotFittedError):
         criticisms(selector(), X, 3)
+    covering = ProtoSwap(3, objective=Coverage()).fit(X).result_
+    with pytest.raises(
+        InputError, match=r"criticisms: these cover the data, .* worst are in the report: result\.report"
+    ):
+        criticisms(covering, X, 3)
     fitted = selector(3, kernel=Gaussian(2.0)).fit(X)
     with pytest.raises(InputError, match="each of its 3 rows is a prototype or a copy of one"):
         criticisms(fitted, np.repeat(fitted.prototypes_[:1], 3, axis=0), 2)

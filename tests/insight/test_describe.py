@@ -20,7 +20,7 @@ from protosieve.errors import InputError, ParameterError
 from protosieve.insight import View, describe
 from protosieve.kernels import Gaussian, Linear
 from protosieve.means import ReservoirMean
-from protosieve.objectives import LeastSquares, SetFunction
+from protosieve.objectives import Coverage, LeastSquares, SetFunction
 from protosieve.report import page_data
 from protosieve.run import draw_sample
 from report_runs import people, run, told, with_source
@@ -252,6 +252,56 @@ def test_weights_of_zero_are_no_trouble():
     result = replace(ProtoSwap(n_prototypes=3).fit(X).result_, weights=np.zeros(3))
     found = told(result, X)
     assert found["quality"]["no_curve"] == "No prototype weighs anything."
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_of_prototypes_that_cover_coverage_is_told(tmp_path, given):
+    """By a run's own sample, and by data in memory: no word of a mean, of weights or of features to be matched."""
+    result = run(tmp_path, people(), id="name", label="old", exclude="note", goal="cover", width=1.0)
+    data = None
+    if given:
+        data = result.sample.rows
+        result = ProtoSwap(6, kernel=result.kernel, objective=Coverage(), random_state=0).fit(data).result_
+    found = told(result, data)
+    similarity = result.kernel(result.sample.rows if not given else data, result.rows).max(axis=1)
+    random, covered, spread = found["quality"]["sentences"]
+    assert random.startswith("6 random rows would leave ")
+    assert "times as much uncovered as these prototypes" in random
+    assert covered.startswith(f"The 6 prototypes cover {100 * similarity.mean():.1f} %: on average the similarity ")
+    assert spread.startswith(f"For half of the rows it is {np.median(similarity):.2g} or more, for nine of ten ")
+    assert found["quality"]["own"] == pytest.approx(1 - similarity.mean(), rel=1e-5)
+    assert "MMD" not in str(found["quality"]) + str(found["summary"])
+    assert {fact["name"]: fact["value"] for fact in found["summary"]}["Goal"] == "cover"
+    curve = found["quality"]["curve"]
+    assert curve["count"] == [1, 2, 3, 4, 5, 6]
+    assert curve["residual"] == sorted(curve["residual"], reverse=True)
+    assert curve["residual"][-1] == pytest.approx(found["quality"]["own"], rel=1e-5)
+    assert curve["sentence"].startswith("With 3 of them ")
+    assert "covered" in curve["sentence"]
+    near = found["coverage"]["similarities"]
+    assert (near["edges"][0], near["edges"][-1], len(near["shares"])) == (0, pytest.approx(1), 20)
+    assert np.average(near["edges"][1:], weights=near["shares"]) == pytest.approx(similarity.mean(), abs=0.05)
+    assert found["coverage"]["features"] is None
+    worst = found["criticisms"]
+    assert worst["sentence"].startswith("The 12 rows of 200 that the prototypes cover worst, chosen to differ: simil")
+    for card in worst["cards"]:
+        assert card["similarity"] == pytest.approx(similarity[card["row"]], rel=1e-4)
+        assert card["witness"] is None
+    assert min(card["similarity"] for card in worst["cards"]) == pytest.approx(similarity.min(), rel=1e-4)
+
+
+def test_without_data_little_is_told_of_prototypes_that_cover(X):
+    result = ProtoSwap(4, objective=Coverage()).fit(X).result_
+    found = told(result)
+    assert found["coverage"]["similarities"] is None
+    assert found["criticisms"] is None
+    assert "give data" in found["quality"]["no_curve"]
+    assert found["quality"]["sentences"][0].startswith("The 4 prototypes cover ")
+
+
+def test_rows_that_are_all_covered_are_not_among_the_worst(X):
+    result = ProtoSwap(300, objective=Coverage()).fit(X).result_
+    assert told(result, X)["criticisms"] is None
 
 
 def test_other_objectives_have_cards_and_no_map():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from protosieve import ParameterError, ProtoDash, ProtosieveWarning, ProtoSwap, load
+from protosieve import ParameterError, ProtoDash, ProtosieveWarning, ProtoSwap, _state, load
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
 from protosieve.objectives import Coverage
@@ -145,6 +145,22 @@ def test_similarity_to_prototypes_and_the_nearest_are_there(clusters):
     selector = covers().fit(clusters)
     assert selector.transform(clusters[:5]).shape == (5, 8)
     assert np.array_equal(selector.predict(clusters[:50]), selector.transform(clusters[:50]).argmax(axis=1))
+
+
+@pytest.mark.parametrize(("n", "population", "choosing", "judging"), [
+    (100, 100, 80, 100), (90, 100, 72, 18), (500, 9000, 80, 100), (500, 500, 80, 100)
+])  # fmt: skip
+def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whole_target(
+    clusters, n, population, choosing, judging
+):
+    """Where it is, and not too large, all rows judge."""
+    objective = Coverage(80).by(Gaussian(1.0), clusters[:n], population)
+    assert np.array_equal(objective.chosen_by().left, Gaussian(1.0).prepare(clusters[:choosing]).left)
+    judges = objective.judged_by()
+    assert len(judges) == judging
+    assert np.array_equal(judges, clusters[:n] if judging == n else clusters[n - judging : n])
+    again = _state.loads(_state.dumps(objective))
+    assert np.array_equal(again.judged_by(), judges)
 
 
 @pytest.mark.parametrize("sample", [0, -1, 2.5, "many", True])

@@ -101,6 +101,19 @@ def test_dates_are_shown_as_dates(opened):
     assert page.locator("#features-table td").nth(1).inner_text() == ", ".join(shown["data"])
 
 
+def test_similarities_to_the_nearest_prototype_are_bars_and_numbers(opened):
+    near = {"edges": [0.0, 0.5, 1.0], "shares": [0.25, 0.75]}
+    data = {**EXAMPLE, "coverage": {**EXAMPLE["coverage"], "similarities": near, "features": None}}
+    data["criticisms"] = {"sentence": "", "cards": [{**card(7, None), "witness": None, "similarity": 0.25}]}
+    page, _ = opened(data)
+    page.locator("#similarities svg").hover(position={"x": 60, "y": 60})
+    assert page.locator("#tooltip dd").all_inner_texts() == ["25\u202f%"]
+    page.locator("#similarities-table summary").click()
+    assert page.locator("#similarities-table th[scope=row]").all_inner_texts() == ["0 to 0.5", "0.5 to 1"]
+    assert page.locator("#similarities-table td").all_inner_texts() == ["25\u202f%", "75\u202f%"]
+    assert page.locator("#criticisms .measure .figure").all_inner_texts() == ["0.25"]
+
+
 def only(data):
     """One prototype, one row, one look: no distance between the least and the largest of anything."""
     same = [number("flat", [7, 7], [7, 7], 0.0), number("huge", [-1e30, 1e30], [0, 1e-30], 1.0)]

@@ -95,7 +95,14 @@ def processes():
         yield pool
 
 
-KINDS = [{}, {"target": True}, {"sample": None}, {"target": True, "sample": 300}]
+KINDS = [
+    {},
+    {"target": True},
+    {"sample": None},
+    {"target": True, "sample": 300},
+    {"goal": "cover"},
+    {"goal": "cover", "target": True, "sample": 300},
+]
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=str)
@@ -538,13 +545,14 @@ def test_an_estimate_tells_of_a_target_by_itself(folder, tmp_path):
     told = str(estimate(job_of(folder, **asked))).splitlines()
     assert told[0] == "3,000 rows in 2 files: 12 partitions, read 2 times"
     assert told[1] == "the target: 1,000 rows in 1 file: 4 partitions, read 2 times"
+    assert str(estimate(job_of(folder, **asked, goal="cover"))).count("read once") == 2
     once = estimate(job_of(folder, **{**asked, "sample": 1000}))
     assert str(once).splitlines()[1].endswith("read once")
     assert estimate(job_of(folder), window=40).driver_bytes > estimate(job_of(folder), window=4).driver_bytes
     assert once.figures()["target_passes"] == 1
 
 
-@pytest.mark.parametrize("asked", [{}, {"sample": None}, {"sample": 2999}, {"sample": 3000}])
+@pytest.mark.parametrize("asked", [{}, {"sample": None}, {"sample": 2999}, {"sample": 3000}, {"goal": "cover"}])
 def test_an_estimate_and_the_run_agree_on_how_often_files_are_read(folder, asked):
     ticks = []
     selected(folder, **asked, progress=ticks.append)

@@ -24,12 +24,14 @@ from protosieve import (
     ParameterError,
     ProtosieveWarning,
     ProtoSwap,
+    Prototypes,
     StateFileError,
     kernels,
     select,
 )
 from protosieve.io._locations import LocalFile
 from protosieve.kernels import Gaussian, MultiScale
+from protosieve.objectives import Coverage
 from protosieve.passes import METHODS, _row_sample, options_of
 from protosieve.run import draw_sample, survey
 from protosieve.sampling import hashes
@@ -38,14 +40,16 @@ from table_files import COLUMNS, assert_same, frame, numbers, write
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 
-def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path):
+@pytest.mark.parametrize(("goal", "objective"), [("match", None), ("cover", Coverage())])
+def test_of_numbers_as_they_are_it_is_the_selector_in_memory(tmp_path, goal, objective):
     X = numbers().astype(np.float32)
     np.save(tmp_path / "x.npy", X)
-    found = select(tmp_path / "x.npy", 20, scale="none", random_state=3)
-    expected = ProtoSwap(20, random_state=3).fit(X).result_
+    found = select(tmp_path / "x.npy", 20, goal=goal, scale="none", random_state=3)
+    expected = ProtoSwap(20, objective=objective, random_state=3).fit(X).result_
     for name in ("indices", "rows", "weights"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert (found.objective, found.residual, found.mmd) == (expected.objective, expected.residual, expected.mmd)
+    assert (found.objective, found.residual) == (expected.objective, expected.residual)
+    np.testing.assert_equal(found.mmd, expected.mmd)
     assert found.certificate.sample is None
 
 
@@ -178,6 +182,23 @@ def test_shares_of_more_rows_than_the_sample_holds_are_those_of_the_sample(tmp_p
     assert found.shares.sum() == pytest.approx(1)
     # a share of 500 rows: five standard deviations
     assert (np.abs(found.shares - shares) <= 5 * np.sqrt(shares * (1 - shares) / 500)).all()
+
+
+@pytest.mark.parametrize("has_target", [False, True])
+def test_rows_that_cover_are_judged_by_rows_that_had_no_part_in_the_choice(tmp_path, has_target):
+    """Of more rows than the sample holds: what is said of the result is near to what is true of all rows."""
+    X = numbers(6000, 3)
+    target = X[X[:, 0] > 0]
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", target)
+    more = {"target": tmp_path / "y.npy"} if has_target else {}
+    found = select(tmp_path / "x.npy", 25, goal="cover", sample=1000, scale="none", width=2.0, **more)
+    K = MultiScale(2.0)(target if has_target else X, found.rows.astype(np.float64))
+    assert found.objective == pytest.approx(K.max(axis=1).mean(), rel=0.05)
+    np.testing.assert_allclose(found.weights, np.bincount(K.argmax(axis=1), minlength=25) / len(K), atol=0.05)
+    assert found.weights.sum() == pytest.approx(1)
+    assert found.shares.tolist() == found.weights.tolist()
+    assert found.residual < found.provenance["residual_of_random_rows"]
 
 
 def test_a_file_that_is_read_or_kept_is_never_written_over(tmp_path):
@@ -602,6 +623,15 @@ def test_no_usable_row_is_an_error(tmp_path):
         select(tmp_path / "y.npy", 2)
 
 
+def test_a_result_that_covers_is_one_after_it_was_written_and_read(tmp_path):
+    table = write(frame(numbers(500)), tmp_path / "t.csv")
+    found = select(table, 8, goal="cover", output=tmp_path / "chosen.parquet", **COLUMNS)
+    again = Prototypes.read(tmp_path / "chosen.parquet")
+    assert (again.covers, again.residual, str(again.certificate)) == (True, found.residual, str(found.certificate))
+    assert "goal='cover'" in again.provenance["command"]
+    assert not select(table, 8, **COLUMNS).covers
+
+
 def test_what_is_said_to_be_left_is_near_to_what_is_left_of_all_rows(tmp_path):
     """Weights fit the sample that they are judged by: with a wide kernel it alone looked a hundred times better."""
     table = pd.DataFrame(numbers(6000, 6), columns=list("abcdef"))
@@ -636,6 +666,11 @@ def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
         ({"n_prototypes": "150%"}, "got '150%'"),
         ({"n_prototypes": "many%"}, "got 'many%'"),
         ({"method": "dash"}, "method must be one of basic, .*; the batch methods are in Python: MMDCritic, ProtoDash"),
+        ({"goal": "both"}, "goal must be one of match, cover, got 'both'"),
+        (
+            {"goal": "cover", "method": "stream"},
+            "method='stream' chooses rows that match the data, and goal='cover' .*; leave one .* use .*method='swap'",
+        ),
         ({"scale": "log"}, "scale must be one of standard, minmax, none, got 'log'"),
         ({"bad_rows": "fix"}, "bad_rows must be one of error, skip"),
         ({"kernel": "rbf"}, "kernel must be one of cosine, gaussian"),
@@ -714,6 +749,18 @@ def test_a_survey_is_a_sample_encoded(tmp_path):
     everything = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     assert all(np.abs(everything - row).sum(axis=1).min() < 1e-4 for row in found.rows)
     assert len(found.rows) == 100
+
+
+@pytest.mark.parametrize("held", [1 << 27, 1 << 14])
+def test_a_survey_has_the_labels_of_its_rows(tmp_path, monkeypatch, held):
+    """And of no more rows than those whose own columns were kept."""
+    monkeypatch.setattr(_row_sample, "_HELD", held)
+    X = numbers(3000)
+    table = frame(X).assign(kind=[f"kind {x:.3f}" if x > 0 else "" for x in X[:, 0]])
+    found = survey(write(table, tmp_path / "t.csv"), sample=800, scale="none", exclude="colour", **COLUMNS)
+    assert len(found.rows) == len(found.labels) == 800 if held > 1 << 20 else 64 <= len(found.rows) < 800
+    for row, label in zip(found.rows, found.labels, strict=True):
+        assert label == (f"kind {row[0]:.3f}" if row[0] > 0 else None)
 
 
 def test_it_works_in_a_thread(tmp_path):

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from protosieve import InputError, ParameterError, ProtosieveWarning, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, ProtoSwap, select
 from protosieve.insight import unlike_head
+from protosieve.objectives import Coverage
 from table_files import COLUMNS, frame, numbers, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -35,6 +36,33 @@ def test_standard_input_is_read_once(tmp_path, stdin):
     assert found.residual < found.provenance["residual_of_random_rows"]
     stored = select(write(table, tmp_path / "t.parquet"), 20, sample=2000, **COLUMNS)
     assert found.residual < 3 * stored.residual
+
+
+def test_standard_input_is_covered_as_files_are(tmp_path, stdin):
+    """Its rows all alike, and where the first are unlike the rest; of few rows it is the selector in memory."""
+    for table, more in ((frame(numbers(25_000)), COLUMNS), (sorted_stream(40_000), {"id": "id"})):
+        stdin(table.to_csv(index=False).encode())
+        found = select("-", 20, goal="cover", **more)
+        assert (found.n_seen, found.certificate.whole) == (len(table), "full coverage")
+        assert found.weights.sum() == pytest.approx(1)
+        assert found.shares.tolist() == found.weights.tolist()
+        assert found.residual < found.provenance["residual_of_random_rows"]
+        stored = select(write(table, tmp_path / "t.parquet"), 20, goal="cover", **more)
+        assert found.objective == pytest.approx(stored.objective, rel=0.02)
+        assert found.residual == pytest.approx(1 - covered_share(found, table), abs=0.02)
+    X = numbers(300).astype(np.float32)
+    stdin(pd.DataFrame(X, columns=list("abcd")).to_csv(index=False).encode())
+    found = select("-", 20, goal="cover", scale="none")
+    expected = ProtoSwap(20, objective=Coverage(), random_state=0).fit(X).result_
+    np.testing.assert_array_equal(np.sort(found.indices), np.sort(expected.indices))
+
+
+def covered_share(found, table):
+    """The mean similarity of all rows to the nearest prototype, every pair compared."""
+    rows = found.encoding.encode(table).astype(np.float64)
+    return np.mean(
+        [found.kernel(part, found.rows.astype(np.float64)).max(axis=1).mean() for part in np.split(rows, 20)]
+    )
 
 
 def test_short_standard_input_settles_what_it_has(stdin):
@@ -141,12 +169,13 @@ def test_a_head_like_the_rest_settles_a_stream(stdin, scale, seed):
     assert select("-", 10, id="id", categorical="town", scale=scale).provenance["unlike_head"] is None
 
 
-def test_standard_input_can_match_a_stored_target(tmp_path, stdin):
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_standard_input_can_represent_a_stored_target(tmp_path, stdin, goal):
     X = numbers(3000)
     table = frame(X)
     write(table[X[:, 0] > 0], tmp_path / "y.parquet")
     stdin(table.to_csv(index=False).encode())
-    found = select("-", 15, target=tmp_path / "y.parquet", **COLUMNS)
+    found = select("-", 15, target=tmp_path / "y.parquet", goal=goal, **COLUMNS)
     assert found.n_seen == 3000
     share = sum(w for w, row in zip(found.weights, found.indices, strict=True) if X[row, 0] > 0) / found.weights.sum()
     assert share > 0.9

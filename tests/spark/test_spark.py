@@ -62,6 +62,7 @@ VECTOR = {"embedding": "vector", "id": ["name"]}
 FEW = {"sample": 500}  # fewer than there are rows, so that all of these are summed up in a second pass
 
 
+COVER = {"goal": "cover"}
 ENDS = np.cumsum([table.num_rows for table in SLICES])
 
 
@@ -323,7 +324,7 @@ def passes(monkeypatch):
 class TestOnSpark:
     pytestmark = on_spark
 
-    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW])
+    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER])
     def test_the_answer_is_that_of_the_same_partitions_in_one_loop(self, df, words):
         found = protosieve.spark.select(df, 20, **words)
         assert same(found, in_process(options(**words)))

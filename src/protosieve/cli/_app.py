@@ -78,12 +78,13 @@ select = _command(
     SELECT,
     help="Select the rows of files that represent them best, each with a weight.\n\n"
     "Files are read twice, in memory that does not grow with them: once to learn what the columns are like and to draw "
-    "a sample, once so that every row counts. One pass is enough if the sample holds all rows. Standard input is read "
-    "once. With --work an interrupted run goes on where it stopped, and --workers does not change the result.",
+    "a sample, once so that every row counts. One pass is enough if the sample holds all rows, and with --goal cover. "
+    "Standard input is read once. With --work an interrupted run goes on where it stopped, and --workers does not "
+    "change the result.",
     epilog=_examples(
         "protosieve select rows.parquet -m 500 -o chosen.parquet",
         "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
-        "protosieve select texts.parquet -m 500 --embedding vector --label topic",
+        "protosieve select texts.parquet -m 500 --goal cover --embedding vector -o to-label.parquet",
         "protosieve select pool.parquet -m 200 --target live.parquet",
         "protosieve select images.parquet -m 100 --embedding pixels --image-shape 28x28 --report page.html",
         "zcat rows.csv.gz | protosieve select - -m 50 -o - | head",
@@ -97,10 +98,12 @@ compare = _command(
     "_compare",
     COMPARE,
     help="Compare the methods on your rows, or on a sample of them: how good each is and what it costs.\n\n"
-    "The line to beat is random: random rows with the best weights.",
+    "Two goals are told apart: to match the rows, where the line to beat is random, random rows with the best weights; "
+    "and to cover them, where it is kmeans, the row nearest to each centre.",
     epilog=_examples(
         "protosieve compare rows.parquet -m 50",
         "protosieve compare texts.parquet -m 50 --embedding vector --methods swap,dash,random",
+        "protosieve compare texts.parquet -m 100 --embedding vector --label topic --methods cover,swap,kmeans,random",
     ),
 )
 

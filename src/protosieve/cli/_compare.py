@@ -19,7 +19,8 @@ __all__ = ["perform"]
 
 # In a narrow terminal the last ones are left out.
 _ORDER = (
-    "method", "kept", "residual", "seconds", "own_residual", "mmd", "seconds_with_mean", "objective", "own_objective",
+    "method", "kept", "residual", "covered", "accuracy", "seconds", "own_residual", "mmd", "seconds_with_mean",
+    "objective", "own_objective",
 )  # fmt: skip
 _NOT_OF_SURVEY = ("n_prototypes", "methods", "kernel", "width", "json")
 
@@ -36,11 +37,13 @@ def perform(given: dict[str, Any]) -> Comparison:
             options["n_prototypes"],
             options["methods"],
             kernel=kernel,
+            labels=surveyed.labels,
             random_state=options["random_state"],
         )
     with showing():
         if given["json"]:
-            json.dump({"title": table.title, "methods": table.rows}, sys.stdout, ensure_ascii=False, indent=2)
+            lines = [{name: None if value != value else value for name, value in row.items()} for row in table.rows]
+            json.dump({"title": table.title, "methods": lines}, sys.stdout, ensure_ascii=False, indent=2)
             sys.stdout.write("\n")
         else:
             _show(table, list(map(in_flags, surveyed.encoding.marked())))
@@ -51,9 +54,12 @@ def _show(table: Comparison, encoding: list[str]) -> None:
     out = console(sys.stdout)
     for line in [*encoding, rounded(table.title), ""]:
         out.print(line)
-    columns = [Column(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in _ORDER]
-    draw(columns, out)
-    out.print("\nThe smaller the residual the better; random is random rows with the best weights.")
+    names = [name for name in _ORDER if name in table.columns]
+    draw([Column(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in names], out)
+    out.print("\nTo match: the smaller the residual the better; random is random rows with the best weights.")
+    out.print("To cover: the more is covered the better; kmeans is the row nearest to each centre of k-means.")
+    if "accuracy" in table.columns:
+        out.print("Accuracy: of the other rows, classified by the nearest of those chosen.")
 
 
 def _figure(value: Any) -> str:

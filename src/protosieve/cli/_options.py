@@ -15,15 +15,16 @@ import protosieve
 from protosieve import _defaults as default
 
 __all__ = [
-    "ALL_METHODS", "COMPARE", "FORMATS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT", "Option",
-    "arguments", "flags", "offer_several",
+    "ALL_METHODS", "COMPARE", "FORMATS", "GOALS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT",
+    "Option", "arguments", "flags", "offer_several",
 ]  # fmt: skip
 
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
 METHODS = tuple(sorted(protosieve._STREAMING.values()))
-ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random"]))
+ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random", "kmeans", "cover"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
 SCALES = ("minmax", "none", "standard")
+GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
@@ -153,6 +154,11 @@ _TARGET = _option(
     "target", "FILES", "Select rows of INPUT that are like these; without it, like INPUT itself. Repeatable.",
     repeats=True,
 )  # fmt: skip
+_GOAL = _option(
+    "goal", "NAME", "match: the weighted rows have the statistics of INPUT, to use in its place. cover: every row of "
+    "INPUT has one near it, to label, to look at or to classify by.",
+    default=default.GOAL, offer=_offer(GOALS),
+)  # fmt: skip
 _METHOD = _option(
     "method", "NAME",
     f"How rows are selected: {', '.join(METHODS)}. All but swap judge every row, in one more pass.",
@@ -171,6 +177,10 @@ _LABEL = _option(
     "label", "NAME", "The column to predict: kept, not compared; its spread among the prototypes is shown.",
     panel="Columns",
 )  # fmt: skip
+_TOLD_APART = replace(
+    _LABEL,
+    help="The column to predict: kept, not compared. How well the nearest of the chosen rows predict it is shown.",
+)
 _COLUMNS = _panel(
     "Columns",
     _option(
@@ -284,11 +294,12 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
     *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED), *_COLUMNS, *_KERNEL,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED),
+    *(_TOLD_APART if option.name == "label" else option for option in _COLUMNS), *_KERNEL,
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
 REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, replace(_QUIET, panel="Output"))

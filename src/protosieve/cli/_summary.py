@@ -98,7 +98,8 @@ def _is_fraction(value: Any) -> bool:
 def _worth(result: Prototypes) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
     subject = ResultWithData.of(result)
-    return [one_line(line) for line in quality_sentences(subject, feature_matches(subject), _REMEDY)]
+    features = None if result.covers else feature_matches(subject)
+    return [one_line(line) for line in quality_sentences(subject, features, _REMEDY)]
 
 
 def _spread(result: Prototypes) -> list[str]:

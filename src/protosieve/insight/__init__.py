@@ -6,7 +6,7 @@ where a column holds images.
 """
 
 from protosieve.insight._cards import Card, cards_of
-from protosieve.insight._coverage import DataCoverage, Labels, coverage_of, labels_of
+from protosieve.insight._coverage import DataCoverage, Labels, Similarities, coverage_of, labels_of
 from protosieve.insight._criticisms import Criticisms, criticisms
 from protosieve.insight._decode_images import Thumbnail, folders_of
 from protosieve.insight._differences import Difference
@@ -40,6 +40,7 @@ __all__ = [
     "ResidualCurve",
     "ResidualTrace",
     "ResultWithData",
+    "Similarities",
     "Thumbnail",
     "ValueShares",
     "View",

@@ -30,7 +30,7 @@ class Card:
 
     ``no_image`` says why there is no picture where one was expected. A prototype has a weight, a share of the data,
     and the labels of the data ``around`` it as shares, the rest without a name. A row that is explained badly has a
-    ``witness``, which may be ``within_chance``.
+    ``witness``, which may be ``within_chance``; one that is covered badly its ``similarity`` to the nearest prototype.
     """
 
     row: int
@@ -46,6 +46,7 @@ class Card:
     around: list[tuple[str | None, float]] | tuple[()] = ()
     witness: float | None = None
     within_chance: bool | None = None
+    similarity: float | None = None
 
 
 def cards_of(
@@ -66,6 +67,9 @@ def cards_of(
     mine = [replace(card, weight=weight, share=share, around=near) for card, weight, share, near in of_prototypes]
     if worst is None:
         return mine, []
+    if worst.similarity is not None:
+        near = worst.similarity.tolist()
+        return mine, [replace(card, similarity=one) for card, one in zip(made[1], near, strict=True)]
     of_worst = zip(made[1], worst.witness.tolist(), worst.within_chance.tolist(), strict=True)
     return mine, [replace(card, witness=witness, within_chance=within) for card, witness, within in of_worst]
 

@@ -11,9 +11,10 @@ from protosieve.insight._feature_matches import FeatureMatches, ValueShares, fea
 from protosieve.insight._map import in_natural_order
 from protosieve.insight._result_with_data import ResultWithData
 
-__all__ = ["DataCoverage", "Labels", "coverage_of", "labels_of"]
+__all__ = ["DataCoverage", "Labels", "Similarities", "coverage_of", "labels_of"]
 
 _LABELS = 20
+_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,24 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Similarities:
+    """How similar rows are to their nearest prototype: ``shares`` of them between two of the ``edges`` each."""
+
+    edges: list[float]
+    shares: list[float]
+
+
+@dataclass(frozen=True)
 class DataCoverage:
-    """``shares`` of the data nearest to each prototype, labels and features; None where it is not known."""
+    """``shares`` of the data nearest to each prototype, labels, and features to be matched or how near prototypes are
+    that cover the data; None where it is not known.
+    """
 
     sentence: str = ""
     shares: list[float] | None = None
     labels: Labels | None = None
     features: FeatureMatches | None = None
+    similarities: Similarities | None = None
 
 
 def coverage_of(subject: ResultWithData) -> DataCoverage:
@@ -41,7 +53,19 @@ def coverage_of(subject: ResultWithData) -> DataCoverage:
     if _are_all_different(subject):
         sentence += " Labels are nearly all different, so that there is nothing to compare."
     shares = None if subject.shares is None else subject.shares.tolist()
-    return DataCoverage(sentence, shares, labels_of(subject), feature_matches(subject))
+    covers = subject.result.covers
+    features, near = (None, _similarities(subject)) if covers else (feature_matches(subject), None)
+    return DataCoverage(sentence, shares, labels_of(subject), features, near)
+
+
+def _similarities(subject: ResultWithData) -> Similarities | None:
+    """From no similarity, or the least, to that of a row to itself, or the largest."""
+    found = subject.similarity
+    if found is None:
+        return None
+    most = max(float(found.max()), subject.result.certificate.upper_bound)
+    counts, edges = np.histogram(found, _BINS, (min(0.0, float(found.min())), most))
+    return Similarities(edges.tolist(), (counts / len(found)).tolist())
 
 
 def _sentence(subject: ResultWithData) -> str:

@@ -29,7 +29,7 @@ from protosieve.selectors import (
     whole_number,
 )
 
-__all__ = ["Critic", "Criticisms", "criticisms"]
+__all__ = ["Critic", "Criticisms", "criticisms", "spread"]
 
 _POOL = 1024
 
@@ -162,6 +162,11 @@ def criticisms(
             f"criticisms: {prototypes.selector} chose these by {prototypes.parameters['objective']!r}; what a "
             "selection misses is told by a kernel, so only selections by the kernel mean have criticisms"
         )
+    if prototypes.covers:
+        raise InputError(
+            "criticisms: these cover the data, and a criticism is what prototypes that match it leave out; the rows "
+            "that they cover worst are in the report: result.report('page.html', X)"
+        )
     with one_thread():
         dtype = None if kernel.nonnegative else np.float64
         whole = None if _is_chunked(X) else _rows(X, prototypes, 0, dtype)
@@ -284,7 +289,7 @@ class Critic:
             )
         exact = rows.astype(np.float64)
         witness = self._witness(exact)
-        chosen = _spread(self._kernel, exact, np.abs(witness), n, diversity)
+        chosen = spread(self._kernel, exact, np.abs(witness), n, diversity)
         found = Criticisms(indices[chosen], rows[chosen], witness[chosen], self._n_seen)
         return found, None if len(chosen) == n else self._shortage(len(chosen), n, len(indices))
 
@@ -296,7 +301,7 @@ class Critic:
         )
 
 
-def _spread(kernel: Kernel, rows: Array, strength: Float64, n: int, diversity: float) -> list[int]:
+def spread(kernel: Kernel, rows: Array, strength: Float64, n: int, diversity: float) -> list[int]:
     """Greedily maximise ``sum strength + diversity log det K``, of equal gains the earliest; O(len(rows) n (d + n)).
 
     With the Cholesky factor of the chosen, ``K_CC = R R'``, a row's coordinates are ``c = R^-1 k``, one more for each

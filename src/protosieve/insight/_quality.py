@@ -1,6 +1,7 @@
 """How good the prototypes are: in sentences, in figures, beside random rows, and with fewer of them."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,9 +69,11 @@ def quality_sentences(subject: ResultWithData, features: FeatureMatches | None, 
     beside, said = _beside(subject), list[str]()
     if beside is not None:
         random, own, by = beside
-        said.append(beside_random(allowed(subject.result), random, own, remedy) + by)
+        said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)
+    if subject.result.covers:
+        return [*said, *_not_compared(subject.result), *_covered(subject)]
     return [*said, *_not_compared(subject.result), *_carried(subject.result)]
 
 
@@ -86,7 +89,7 @@ def curve_of(subject: ResultWithData) -> ResidualCurve | str:
             random = subject.random_by_sample
     else:
         own, random = subject.residual_by_sample, subject.random_by_sample
-    return replace(curve, own=own, random=random, sentence=curve_sentence(curve))
+    return replace(curve, own=own, random=random, sentence=curve_sentence(curve, result.covers))
 
 
 def _beside(subject: ResultWithData) -> tuple[float, float, str] | None:
@@ -125,27 +128,59 @@ def _not_compared(result: Prototypes) -> list[str]:
 
 def _figures(subject: ResultWithData, random: float | None) -> list[Figure]:
     result, certificate = subject.result, subject.result.certificate
-    found = [
-        ("Residual", result.residual, "squared MMD that is left, as a share; 0 is perfect"),
-        ("MMD", result.mmd, "distance, as the kernel sees it, between the prototypes and what judged them"),
-        ("Objective", certificate.value, "the larger the better, of at most the bound"),
-        ("Bound", certificate.upper_bound, "no weights on any number of rows give more"),
-    ]
+    matches = not result.covers
+    found = list(_of_coverage(result) if result.covers else _of_match(result))
     if certificate.sampling is not None and certificate.standard_error is not None:
-        meaning = f"with 95 % confidence the MMD to all {certificate.sampling.population:,} rows is at most this"
-        found.append(("MMD bound", certificate.mmd_bound(), meaning))
         found.append(("Standard error", certificate.standard_error, "of the residual"))
     if subject.judge is not None and subject.is_given:
         meaning = f"judged by {counted(len(subject.judge), 'row')} of the data given"
         found.append(("Residual by the data shown", subject.residual_by_sample, meaning))
     if random is not None:
-        found.append(("Random rows", random, "residual of as many random rows at their best weights"))
-    if result.kernel is not None:
+        found.append(("Random rows", random, f"residual of as many random rows{' at their best weights' * matches}"))
+    if result.kernel is not None and matches:
         effective = 1 / float(np.sum(subject.weight_shares**2))
         total = float(result.weights.sum())
         found.append(("Sum of weights", total, "near 1 where prototypes stand for all of the data"))
         found.append(("Effective number", effective, "of prototypes: as many of equal weight are as spread out"))
     return [Figure(name, f"{value:.4g}", meaning) for name, value, meaning in found if math.isfinite(value)]
+
+
+def _of_match(result: Prototypes) -> Iterator[tuple[str, float, str]]:
+    certificate = result.certificate
+    yield "Residual", result.residual, "squared MMD that is left, as a share; 0 is perfect"
+    yield "MMD", result.mmd, "distance, as the kernel sees it, between the prototypes and what judged them"
+    yield "Objective", certificate.value, "the larger the better, of at most the bound"
+    yield "Bound", certificate.upper_bound, "no weights on any number of rows give more"
+    if certificate.sampling is not None:
+        meaning = f"with 95 % confidence the MMD to all {certificate.sampling.population:,} rows is at most this"
+        yield "MMD bound", certificate.mmd_bound(), meaning
+
+
+def _of_coverage(result: Prototypes) -> Iterator[tuple[str, float, str]]:
+    yield "Residual", result.residual, "what is missing to full coverage, as a share; 0 is perfect"
+    yield "Objective", result.objective, "similarity of a row to its nearest prototype, on average"
+    yield "Bound", result.certificate.upper_bound, "similarity of a row to itself, on average"
+
+
+def _covered(subject: ResultWithData) -> list[str]:
+    """How much of the data the prototypes cover, and how that differs from row to row."""
+    result, similarity = subject.result, subject.similarity
+    sample = result.certificate.sample
+    by = "" if sample is None else f", judged by a sample of {counted(sample, 'row')}"
+    cover, which = ("covers", "it") if len(result) == 1 else ("cover", "the nearest of them")
+    said = f"The {prototypes(len(result))} {cover} {percent(result.residual)}{by}"
+    said += f": on average the similarity of a row to {which} is {result.objective:.3g} of at most "
+    lines = [f"{said}{result.certificate.upper_bound:.3g}."]
+    if similarity is not None:
+        half, most = np.quantile(similarity, [0.5, 0.1]).tolist()
+        lines.append(f"For half of the rows it is {half:.2g} or more, for nine of ten {most:.2g} or more.")
+    return [*lines, *_fewer_than_allowed(result)]
+
+
+def _fewer_than_allowed(result: Prototypes) -> list[str]:
+    if len(result) == allowed(result):
+        return []
+    return [f"{allowed(result):,} were allowed; the method found no use for more."]
 
 
 def _carried(result: Prototypes) -> list[str]:
@@ -156,26 +191,30 @@ def _carried(result: Prototypes) -> list[str]:
     sample = result.certificate.sample
     by = "" if sample is None else f", judged by a sample of {counted(sample, 'row')}"
     carry = "carries" if len(result) == 1 else "carry"
-    lines = [f"The {prototypes(len(result))} {carry} {percent(result.residual)} of what the kernel sees{by}."]
-    if len(result) < allowed(result):
-        lines.append(f"{allowed(result):,} were allowed; the method found no use for more.")
-    return lines
+    said = f"The {prototypes(len(result))} {carry} {percent(result.residual)} of what the kernel sees{by}."
+    return [said, *_fewer_than_allowed(result)]
 
 
-def beside_random(rows: int, random: float, residual: float, remedy: str = _WIDTH) -> str:
+def beside_random(rows: int, random: float, residual: float, remedy: str = _WIDTH, covers: bool = False) -> str:
     """A residual beside that of as many random rows; ``remedy`` is for where these do better.
 
     >>> beside_random(500, 0.034, 0.01)
     '500 random rows with the best weights would leave 3.4 times the error of these prototypes.'
     >>> beside_random(500, 0.005, 0.01)
     '500 random rows with the best weights would leave 0.50 times the error: try a kernel of another width.'
+    >>> beside_random(500, 0.30, 0.25, covers=True)
+    '500 random rows would leave 1.2 times as much uncovered as these prototypes.'
     """
-    who, times = f"{counted(rows, 'random row')} with the best weights would leave", times_random(random, residual)
+    who = f"{counted(rows, 'random row')}{'' if covers else ' with the best weights'} would leave"
+    times = times_random(random, residual)
     if times is None:
-        return f"{who} {'no error either' if random <= NOTHING else f'an error of {100 * random:.2g} %'}."
+        left = "nothing uncovered" if covers else "no error"
+        part = f"{100 * random:.2g} % uncovered" if covers else f"an error of {100 * random:.2g} %"
+        return f"{who} {f'{left} either' if random <= NOTHING else part}."
+    what = "as much uncovered" if covers else "the error"
     if random < 0.995 * residual:
-        return f"{who} {times} times the error: {remedy}."
-    return f"{who} {times} times the error of these prototypes."
+        return f"{who} {times} times {what}: {remedy}."
+    return f"{who} {times} times {what} {'as' if covers else 'of'} these prototypes."
 
 
 def times_random(random: float, residual: float) -> str | None:

@@ -11,18 +11,21 @@ from protosieve._formatting import percent
 from protosieve._typing import Array, Float64
 from protosieve.insight._sample_judge import SampleJudge
 from protosieve.kernels import Kernel
+from protosieve.objectives import KernelMean
 from protosieve.result import Prototypes
 from protosieve.selectors import SELECTORS
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["ResidualCurve", "curve_sentence", "residual_curve"]
 
+_BLOCK = 512  # rows compared at a time
 _STEPS = 500  # members added one by one: O(steps^3 + steps m d)
 _MOST = 10_000  # prototypes: mu = K w is O(m^2 d)
 _POINTS = 200  # shown where there are more than _STEPS
 _EQUAL = {cls.__name__ for cls in SELECTORS if cls.weighs_equally}
 _NEARLY = 1.25  # times as much left is nearly as good
 _NOTHING = 1e-9  # a residual too small to matter
+_NO_DATA = "It takes rows of the data to say what fewer of them cover: give data."
 _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value where weights are the best
 _NEARLY_AGREES = 0.1
 
@@ -53,11 +56,15 @@ def residual_curve(result: Prototypes, judge: SampleJudge | None = None) -> Resi
     weights are not the best by the result's own mean, ``judge`` is asked for ``mu``; without one the answer is why
     there is no curve.
 
+    Of prototypes that cover the data, the first k, the largest shares first, are judged by ``judge``; O(judges m d).
+
     Beyond 500 prototypes the first 500 are added, and the last point is that of all of them. O(min(m, 500)^3 + m^2 d).
     """
     kernel, used = result.kernel, result.weights > 0
     if kernel is None:
         return "The rows were chosen by another objective than the kernel mean."
+    if result.covers:
+        return _NO_DATA if judge is None else _covered(result, kernel, judge)
     if not used.any() or not result.certificate.upper_bound > 0:
         return "No prototype weighs anything."
     if used.sum() > _MOST:
@@ -74,6 +81,7 @@ def residual_curve(result: Prototypes, judge: SampleJudge | None = None) -> Resi
             why = "All weigh the same" if result.selector in _EQUAL else "The weights are those of another mean"
             return f"{why}, so it takes rows of the data to judge fewer of them: give data."
         else:
+            assert isinstance(judge.objective, KernelMean)
             values = _greedy(kernel, rows, judge.objective.exact(rows)[1])
             last = judge.residual(rows) if len(values) < len(rows) else 0.0
             curve = replace(_as_residuals(values, judge.bound, len(rows), last), by_result=False)
@@ -81,6 +89,21 @@ def residual_curve(result: Prototypes, judge: SampleJudge | None = None) -> Resi
     if not idle:
         return curve
     return replace(curve, count=[*curve.count, len(result)], residual=[*curve.residual, curve.residual[-1]], idle=idle)
+
+
+def _covered(result: Prototypes, kernel: Kernel, judge: SampleJudge) -> ResidualCurve:
+    """What the first k leave uncovered of the rows that judge, the largest shares first."""
+    rows, covered = judge.rows, np.zeros(len(result))
+    with one_thread():
+        prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
+        for start in range(0, len(rows), _BLOCK):
+            near = np.maximum(kernel.block(kernel.prepare(rows[start : start + _BLOCK]), prototypes), 0)
+            covered += np.maximum.accumulate(near, axis=1).sum(axis=0, dtype=np.float64)
+    counts = np.arange(1, len(result) + 1)
+    if len(result) > _STEPS:
+        counts = np.unique(np.geomspace(1, len(result), _POINTS).round().astype(int))
+    residuals = 1 - np.minimum(covered[counts - 1] / len(rows) / judge.bound, 1.0)
+    return ResidualCurve(counts.tolist(), residuals.tolist(), by_result=False)
 
 
 def _has_best_weights(result: Prototypes, norm: float) -> bool:
@@ -128,16 +151,17 @@ def _as_residuals(values: list[float], bound: float, members: int, last: float) 
     return ResidualCurve(counts, residuals)
 
 
-def curve_sentence(curve: ResidualCurve) -> str:
-    """Whether fewer would have done: how many carry nearly as much, and what half of them carry."""
+def curve_sentence(curve: ResidualCurve, covers: bool = False) -> str:
+    """Whether fewer would have done: how many carry, or cover, nearly as much, and what half of them do."""
     last, kept = curve.residual[-1], curve.count[-1]
+    do, does, done = ("cover", "covers", "covered") if covers else ("carry", "carries", "carried")
     if kept == 1:
-        return f"One prototype carries {percent(last)}."
+        return f"One prototype {does} {percent(last)}."
     found = list(zip(curve.count, curve.residual, strict=True))
     half, at_half = [point for point in found if point[0] <= max(1, kept // 2)][-1]
-    said = f"With {half:,} of them {percent(at_half)} is carried; with all {kept:,} it is {percent(last)}."
+    said = f"With {half:,} of them {percent(at_half)} is {done}; with all {kept:,} it is {percent(last)}."
     enough, left = next(point for point in found if point[1] <= _NEARLY * last + _NOTHING)
     used = kept - curve.idle
     if enough > 0.8 * used:
         return f"{said} {'Each of them' if used == kept else f'Each of the {used:,} that weigh something'} counts."
-    return f"{said} {enough:,} would carry {percent(left)}, nearly as much: fewer would have done."
+    return f"{said} {enough:,} would {do} {percent(left)}, nearly as much: fewer would have done."

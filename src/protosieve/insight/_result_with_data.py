@@ -120,6 +120,18 @@ class ResultWithData:
             return np.concatenate([kernel.nearness(part, prototypes).argmax(axis=1) for part in parts])
 
     @cached_property
+    def similarity(self) -> Float64 | None:
+        """Of each row of the sample, to the prototype that is most similar to it; O(sample m d), once."""
+        kernel = self.result.kernel
+        if self.sample is None or kernel is None:
+            return None
+        rows = self.sample.numbers if kernel.nonnegative else self.sample.numbers.astype(np.float64)
+        with one_thread():
+            prototypes = kernel.prepare(self.result.rows.astype(rows.dtype, copy=False))
+            parts = [kernel.prepare(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK)]
+            return np.concatenate([kernel.block(part, prototypes).max(axis=1) for part in parts]).astype(np.float64)
+
+    @cached_property
     def shares(self) -> Float64 | None:
         """How much of the data is nearest to each prototype: as the run counted it, or of the sample that was given."""
         if self.nearest is None or (self.result.shares is not None and not self.is_given):
@@ -150,7 +162,10 @@ class ResultWithData:
     def judge(self) -> SampleJudge | None:
         """The sample, to judge by in place of the mean that chose."""
         kernel = self.result.kernel
-        return None if kernel is None or self.sample is None else SampleJudge.of(kernel, self.sample.numbers)
+        if kernel is None or self.sample is None:
+            return None
+        rows = self.sample.numbers if kernel.nonnegative else self.sample.numbers.astype(np.float64)
+        return SampleJudge.of(kernel, rows, self.result.covers)
 
     @cached_property
     def residual_by_sample(self) -> float:

@@ -10,7 +10,7 @@ from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import FixedMean
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["SampleJudge", "thinned"]
@@ -20,14 +20,16 @@ _MOST = 4096  # rows a mean is taken over: its norm is O(rows^2 d)
 
 @dataclass(frozen=True, eq=False)
 class SampleJudge:
-    """The kernel mean of at most 4,096 rows of a sample."""
+    """The kernel mean of at most 4,096 rows of a sample, or how well these are covered."""
 
     rows: Array
-    objective: KernelMean
+    objective: KernelMean | Coverage
 
     @classmethod
-    def of(cls, kernel: Kernel, sample: Array) -> "SampleJudge":
+    def of(cls, kernel: Kernel, sample: Array, covers: bool = False) -> "SampleJudge":
         rows = thinned(sample, _MOST)
+        if covers:
+            return cls(rows, Coverage(len(rows)).by(kernel, rows, len(rows)))
         return cls(rows, KernelMean(kernel, FixedMean.over(kernel, rows)))
 
     def __len__(self) -> int:
@@ -35,14 +37,16 @@ class SampleJudge:
 
     @cached_property
     def bound(self) -> float:
-        """Half of its squared norm, which bounds every value; O(rows^2 d)."""
+        """Half of the mean's squared norm, or full coverage, which bounds every value; O(rows^2 d)."""
         with one_thread():
             return self.objective.upper_bound(512)
 
     def residual(self, rows: Array, weights: Float64 | None = None) -> float:
         """What weighted rows leave; by default at their best weights."""
         with one_thread():
-            if weights is None:
+            if isinstance(self.objective, Coverage):
+                value = self.objective.weigh(rows.astype(self.rows.dtype, copy=False), np.zeros(len(rows))).value
+            elif weights is None:
                 value = NonNegativeQP.from_gram(*self.objective.exact(rows)).value
             else:
                 value = self.objective.weighed(rows, weights).value

@@ -49,8 +49,10 @@ def summary_of(subject: ResultWithData) -> list[Fact]:
         ("Method", result.selector, _SUMMARIES.get(result.selector)),
         ("Prototypes", f"{len(result):,}", f"of {allowed(result):,} allowed"),
     ]
-    if result.kernel is not None:
-        facts += [("Kernel", rounded(repr(result.kernel)), _width(result)), ("Judged by", *_judge(result))]
+    facts += [("Goal", "cover", "every row is to have a prototype near it")] if result.covers else []
+    facts += [("Kernel", rounded(repr(result.kernel)), _width(result))] if result.kernel is not None else []
+    if result.kernel is not None and not (result.covers and result.certificate.sampling is None):
+        facts.append(("Judged by", *_judge(result)))
     if subject.sample is not None:
         rows, of = len(subject.sample), "the target" if subject.is_target else "the data"
         beside = f"all of {of}" if rows == subject.n_rows else f"a uniform sample of {of}'s {subject.n_rows:,}"

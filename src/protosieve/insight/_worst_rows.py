@@ -9,16 +9,18 @@ from scipy.special import ndtri
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError
-from protosieve.insight._criticisms import Critic
+from protosieve.insight._criticisms import Critic, spread
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._sample_judge import thinned
 from protosieve.kernels import Kernel
+from protosieve.objectives import Coverage
 
 __all__ = ["WorstRows", "standard_errors", "worst_rows", "worst_rows_sentence"]
 
 _WANTED = 12
 _POOL = 96  # the rows with the largest witness, of which those are taken that differ from each other
 _BLOCK = 512
+_COVERED = 1e-4  # of a row's similarity to itself: what is missing to it is rounding, in rows of float32
 _WIDE = 256  # columns: beyond, as many rows are looked at as the mean has
 _RISK = 0.05  # that any of the rows looked at is taken for more than chance, where there is nothing but chance
 
@@ -27,7 +29,8 @@ _RISK = 0.05  # that any of the rows looked at is taken for more than chance, wh
 class WorstRows:
     """Rows by their place in the sample, the signed witness of each, and among how many rows they were looked for.
 
-    ``error`` is the standard error of each witness, whose mean is that of ``judges`` rows.
+    ``error`` is the standard error of each witness, whose mean is that of ``judges`` rows. Of prototypes that cover the
+    data there is no witness but the ``similarity`` of each row to the nearest of them.
     """
 
     places: Indices
@@ -35,6 +38,7 @@ class WorstRows:
     error: Float64
     looked_at: int
     judges: int
+    similarity: Float64 | None = None
 
     @property
     def limit(self) -> Float64:
@@ -55,6 +59,8 @@ def worst_rows(subject: ResultWithData) -> WorstRows | None:
     sample, kernel, judge = subject.sample, subject.result.kernel, subject.judge
     if sample is None or kernel is None or judge is None:
         return None
+    if isinstance(judge.objective, Coverage):
+        return _least_covered(subject, kernel)
     rows = sample.numbers if kernel.nonnegative else sample.numbers.astype(np.float64)
     looked = thinned(np.arange(len(sample)), len(judge)) if rows.shape[1] > _WIDE else np.arange(len(sample))
     critic = Critic(subject.result, kernel, judge.objective.mean, _POOL)
@@ -67,6 +73,22 @@ def worst_rows(subject: ResultWithData) -> WorstRows | None:
         return None
     error = standard_errors(kernel, found.rows, judge.rows, subject.n_rows)
     return WorstRows(looked[found.indices], found.witness, error, len(looked), len(judge))
+
+
+def _least_covered(subject: ResultWithData, kernel: Kernel) -> WorstRows | None:
+    """The rows of the sample that are least similar to any prototype, and differ from each other."""
+    sample, similarity = subject.sample, subject.similarity
+    assert sample is not None
+    assert similarity is not None
+    exact = sample.numbers.astype(np.float64)
+    with one_thread():
+        full = kernel.diagonal(kernel.prepare(exact))
+        left = full - similarity
+        pool = np.argsort(-left, kind="stable")[:_POOL]
+        pool = pool[left[pool] > _COVERED * full[pool]]
+        places = pool[spread(kernel, exact[pool], left[pool], min(_WANTED, len(pool)), 1.0)]
+    none = np.zeros(len(places))
+    return WorstRows(places, none, none, len(sample), 0, similarity[places]) if len(places) else None
 
 
 def standard_errors(kernel: Kernel, rows: Array, judges: Array, population: int) -> Float64:
@@ -85,6 +107,11 @@ def standard_errors(kernel: Kernel, rows: Array, judges: Array, population: int)
 def worst_rows_sentence(found: WorstRows) -> str:
     """What they are, whether there is too little or too much of them, and whether that is certain."""
     one = len(found.places) == 1
+    if found.similarity is not None:
+        rows = "row" if one else f"{len(found.places):,} rows"
+        least, most = found.similarity.min(), found.similarity.max()
+        said = f"The {rows} of {found.looked_at:,} that the prototypes cover worst{'' if one else ', chosen to differ'}"
+        return f"{said}: similarity to the nearest is {least:.2g}{'' if one else f' to {most:.2g}'}."
     rows = "row" if one else f"{len(found.places):,} rows"
     said = f"The {rows} of {found.looked_at:,} that the prototypes explain worst{'' if one else ', chosen to differ'}."
     return " ".join(filter(None, [said, _sides(found), _certainty(found)]))

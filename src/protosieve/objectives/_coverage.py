@@ -11,6 +11,7 @@ from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Kernel, Points
+from protosieve.means import candidates_in
 from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.sampling import UniformSample
 
@@ -81,6 +82,20 @@ class Coverage(Objective):
             drawn.observe(target, np.arange(len(target)))
             drawn.settle()
         return replace(self, kernel=kernel, drawn=drawn, follows=target is None)
+
+    def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
+        """The objective for a target by rows that were drawn at random of its ``population`` rows, in any order.
+
+        The last fifth of them judges: candidates, where they are of the same sample, must not be among these. If the
+        rows are the whole target and not too many, all of them choose and judge.
+        """
+        if len(rows) == population <= self.sample + self.sample // _JUDGES:
+            return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), follows=False)
+        judging = candidates_in(len(rows))
+        choosing = min(self.sample, judging)
+        kept = np.concatenate([rows[:choosing], rows[judging:]])
+        drawn = UniformSample.drawn(kept, population)
+        return replace(self, sample=choosing, kernel=kernel, drawn=drawn, follows=False)
 
     def describe(self) -> str:
         return repr(self.kernel)

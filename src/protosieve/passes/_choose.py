@@ -7,7 +7,7 @@ from protosieve import _state
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import Block
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Partition
@@ -55,7 +55,7 @@ class ChoosePass(Pass[Choice]):
 
     stage: str
     encoding: Encoding
-    objective: KernelMean
+    objective: KernelMean | Coverage
     selector: str
     n_prototypes: int
     seed: int
@@ -64,7 +64,9 @@ class ChoosePass(Pass[Choice]):
     skip: bool
 
     def begin(self, partition: Partition) -> Choice:
-        made = METHODS[self.selector](self.n_prototypes, kernel=self.objective.kernel, random_state=self.seed)
+        asked = {"objective": Coverage(self.objective.sample)} if isinstance(self.objective, Coverage) else {}
+        kernel = self.objective.kernel
+        made = METHODS[self.selector](self.n_prototypes, kernel=kernel, random_state=self.seed, **asked)
         made.begin_by(self.objective, self.like)
         return Choice(made)
 

@@ -53,10 +53,10 @@ class Job:
     @property
     def passes(self) -> int:
         """Over the files, at most: a sample that holds all rows leaves nothing to sum up."""
+        each = 1 if self.options.covers else 2  # a sample is enough to cover the target: there is nothing to sum up
         if self.options.from_stdin:
-            return 3 if self.targets else 1
-        judges = self.options.judges_rows
-        return (4 if self.targets else 2) + judges
+            return 1 + (each if self.targets else 0)
+        return (2 * each if self.targets else each) + self.options.judges_rows
 
     def survey(self, of_target: bool = False) -> SurveyPass:
         """The first pass, over the inputs or the target."""

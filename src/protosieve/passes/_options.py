@@ -14,8 +14,10 @@ from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
+from protosieve.means import candidates_in
+from protosieve.objectives import Coverage
 from protosieve.preprocess import SCALES
-from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, whole_number
+from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
 
 __all__ = ["METHODS", "Options", "kernel_of", "names", "options_of"]
 
@@ -24,6 +26,8 @@ METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
 }
 _BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
 POLICIES = ("error", "skip")
+GOALS = ("match", "cover")
+_COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
 _FILES = ("inputs", "target")
 _LISTS = ("target", "features", "exclude", "id", "categorical", "coordinates")
@@ -43,6 +47,7 @@ class Options:
     kernel: Kernel = dataclasses.field(default_factory=MultiScale)
     target: list[str] | None = None
     method: str = default.METHOD
+    goal: str = default.GOAL
     features: list[str] | None = None
     exclude: list[str] = dataclasses.field(default_factory=list)
     id: list[str] = dataclasses.field(default_factory=list)
@@ -63,6 +68,13 @@ class Options:
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
+        self._choice("goal", GOALS)
+        if self.covers and self.method not in _COVERING:
+            others = " or ".join(arg("method", name) for name in _COVERING)
+            raise ParameterError(
+                f"{arg('method', self.method)} chooses rows that match the data, and {arg('goal', 'cover')} asks for "
+                f"rows that cover it; leave one of the two out, or use {others}"
+            )
         self._choice("scale", SCALES)
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
@@ -88,6 +100,19 @@ class Options:
     def judges_rows(self) -> bool:
         """Whether the method judges rows one by one, and must see all of them."""
         return self.method != ProtoSwap.method
+
+    @property
+    def covers(self) -> bool:
+        """Whether every row is to have a prototype near it; else prototypes match the mean of the rows."""
+        return self.goal == "cover"
+
+    @property
+    def objective(self) -> dict[str, Coverage]:
+        """The objective as an argument of the selector; none where that is the kernel mean."""
+        if not self.covers:
+            return {}
+        most = Coverage.sample if self.sample is None else min(Coverage.sample, candidates_in(self.sample))
+        return {"objective": Coverage(most)}
 
     @property
     def is_share(self) -> bool:

@@ -13,7 +13,7 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import ProtosieveWarning
 from protosieve.kernels import Kernel
 from protosieve.means import Calibrated, FixedMean, PointSums, calibrated, candidates_of, judging_for, points_of
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._checks import (
     check_drawn,
@@ -76,7 +76,10 @@ class Plan:
     def selector(self, kernel: Any = None) -> StreamSelector[Any, Any]:
         """Of no rows yet."""
         kernel = self.job.options.kernel if kernel is None else kernel
-        return METHODS[self.job.options.method](self.n_prototypes, kernel=kernel, random_state=self.job.seed)
+        options = self.job.options
+        return METHODS[options.method](
+            self.n_prototypes, kernel=kernel, random_state=self.job.seed, **options.objective
+        )
 
     # -- if the sample holds all rows
 
@@ -157,17 +160,36 @@ class Plan:
             found.take(objective.means(rows)[order], held.numbers[order], rows[order], self._n_best)
         return found
 
-    def chosen(self, objective: KernelMean, best: Best) -> Prototypes:
-        """ProtoSwap's choice."""
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What results are judged by if prototypes are to cover the target: the sample of it."""
+        wanted = self.job.options.objective["objective"]
+        return wanted.by(self.kernel, self._sample.rows, self.n_target)
+
+    def covering(self) -> Prototypes:
+        """ProtoSwap's choice of rows that cover the target."""
+        drawn = self._candidates
+        return self._swap.choose_from(drawn, Best.none(drawn.rows), self.coverage, self.n_rows)
+
+    @property
+    def _swap(self) -> ProtoSwap:
         selector = self.selector(self.kernel)
         assert isinstance(selector, ProtoSwap)
+        return selector
+
+    @property
+    def _candidates(self) -> SampledRows:
         drawn = candidates_of(self.candidates)
-        drawn = replace(drawn, rows=self.working(drawn.rows))
+        return replace(drawn, rows=self.working(drawn.rows))
+
+    def chosen(self, objective: KernelMean, best: Best) -> Prototypes:
+        """ProtoSwap's choice of rows that match the target."""
+        drawn = self._candidates
         if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
             drawn = SampledRows.joined([drawn, best.others(drawn)])
-        return selector.choose_from(drawn, best, objective, self.n_rows)
+        return self._swap.choose_from(drawn, best, objective, self.n_rows)
 
-    def choosing(self, objective: KernelMean) -> ChoosePass:
+    def choosing(self, objective: KernelMean | Coverage) -> ChoosePass:
         """The pass of a method that judges rows one by one."""
         return ChoosePass(
             stage="choose",
@@ -181,7 +203,9 @@ class Plan:
             skip=self.job.skip,
         )
 
-    def result(self, chosen: Prototypes, numbers: NDArray[np.int64], records: Records, judge: KernelMean) -> Prototypes:
+    def result(
+        self, chosen: Prototypes, numbers: NDArray[np.int64], records: Records, judge: KernelMean | Coverage
+    ) -> Prototypes:
         """All about prototypes of these numbers and columns."""
         return result_of(
             Selected(

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
 from protosieve.insight import folders_of
-from protosieve.kernels import Kernel, as_plain
-from protosieve.means import FixedMean, Judge
-from protosieve.objectives import KernelMean
+from protosieve.kernels import as_plain
+from protosieve.means import FixedMean, Judge, candidates_in
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._tables import Records
@@ -50,7 +50,7 @@ class Selected:
     n_target: int
     skipped: LeftOut
     result: Prototypes  # whose indices are row numbers in the whole input
-    judge: KernelMean  # by which it was
+    judge: KernelMean | Coverage  # by which it was
     records: Records  # of the prototypes
     represented: Array  # encoded rows: a uniform sample of the target
     random: Array  # as many random rows as there may be prototypes
@@ -63,7 +63,8 @@ def result_of(found: Selected) -> Prototypes:
     found.skipped.warn(found.n_rows)
     with one_thread():
         result, records = found.result, found.records
-        shares = _shares(found.judge.kernel, result, found.represented)
+        covers = isinstance(found.judge, Coverage)  # weights are shares then, and there should not be two of them
+        shares = result.weights if covers else _shares(result, found.represented)
         names = found.job.names
         ours = {
             "row": result.indices,
@@ -88,26 +89,41 @@ def result_of(found: Selected) -> Prototypes:
         )
 
 
-def by_sample(fitted: StreamSelector[Any, Any], rows: Array, population: int) -> tuple[Prototypes, KernelMean]:
+def by_sample(
+    selector: StreamSelector[Any, Any], rows: Array, population: int
+) -> tuple[Prototypes, KernelMean | Coverage]:
     """The result of a fit to these rows, judged for the ``population`` they are a uniform sample of; and the judge.
 
-    The trace is one point: on its way the selector saw the sample only. O(sample^2 d), unless it holds all rows.
+    Rows that cover the target are chosen from four fifths, and judged by the others. The trace is one point: on its
+    way the selector saw the sample only. O(sample^2 d), unless it holds all rows.
     """
-    chosen, judge = fitted.result_, fitted.known_mean()
-    if population <= len(rows):
+    n = len(rows)
+    order = np.random.default_rng(0).permutation(n)
+    holds_out = selector.objective is not None and population > n
+    some = np.sort(order[: candidates_in(n)]) if holds_out else np.arange(n)
+    fitted = selector.fit(rows[some])
+    chosen, judge = replace(fitted.result_, indices=some[fitted.result_.indices]), fitted.known_comparison()
+    if population <= n:
         return chosen, judge
     rows = rows.astype(chosen.rows.dtype, copy=False)
-    judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
-    sampled = judge.sampled()
-    assert sampled is not None
     with one_thread():
-        certificate = Certificate.by(Judge(sampled), chosen.rows, chosen.weights)
+        if isinstance(judge, Coverage):
+            judge = judge.by(judge.compared_by, rows[order], population)
+            value, bound = judge.weigh(chosen.rows, chosen.weights).value, judge.upper_bound(_BLOCK)
+            certificate = replace(chosen.certificate, value=value, upper_bound=bound)
+        else:
+            judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
+            sampled = judge.sampled()
+            assert sampled is not None
+            certificate = Certificate.by(Judge(sampled), chosen.rows, chosen.weights)
     trace = Trace(np.array([population]), np.array([certificate.value]))
     return replace(chosen, certificate=certificate, trace=trace), judge
 
 
-def _shares(kernel: Kernel, result: Prototypes, rows: Array) -> Float64:
+def _shares(result: Prototypes, rows: Array) -> Float64:
     """Of the target, nearest to each prototype."""
+    kernel = result.kernel
+    assert kernel is not None
     counts = np.zeros(len(result), np.int64)
     prototypes = kernel.prepare(result.rows)
     for start in range(0, len(rows), _BLOCK):
@@ -119,6 +135,8 @@ def _shares(kernel: Kernel, result: Prototypes, rows: Array) -> Float64:
 def _random_residual(found: Selected) -> float:
     """The residual of as many random rows of the input, with their best weights."""
     rows, judge = found.random.astype(found.result.rows.dtype, copy=False), found.judge
+    if isinstance(judge, Coverage):
+        return Certificate(judge.weigh(rows, np.zeros(len(rows))).value, judge.upper_bound(_BLOCK)).residual
     gram, mu = judge.exact(rows)
     weights, sampled = NonNegativeQP.from_gram(gram, mu).weights, judge.sampled()
     if sampled is not None:
@@ -211,6 +229,7 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
             "standard_error": result.certificate.standard_error,
             "mmd_bound": result.certificate.mmd_bound(),
             "sampling": None if sampling is None else dataclasses.asdict(sampling),
+            "whole": result.certificate.whole,
         },
         "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
         "residual_of_random_rows": random_residual,

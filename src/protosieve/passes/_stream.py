@@ -12,7 +12,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel
 from protosieve.means import CalibratedMean
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import FEWEST, Block, LeftOut
 from protosieve.passes._checks import check_image_shape, check_some, note_ids, number_of_prototypes
 from protosieve.passes._choose import Choice
@@ -81,7 +81,8 @@ class Streamed(Value):
         note_ids(self.job, self.survey.layout, raw)
         self.head = FirstRows.of(self.survey, raw, np.random.default_rng([self.job.seed, 5]))
         kernel = self._kernel(self.encoding.transform(raw))
-        self.choice = Choice(self.selector(kernel, CalibratedMean(self.job.options.sample)))
+        mean = None if self.job.options.covers else CalibratedMean(self.job.options.sample)
+        self.choice = Choice(self.selector(kernel, mean))
         for block in blocks:
             self._feed(block)
 
@@ -112,8 +113,10 @@ class Streamed(Value):
 
     def selector(self, kernel: Any, mean: Any) -> StreamSelector[Any, Any]:
         """Of no rows yet."""
-        method = METHODS[self.job.options.method]
-        return method(self.n_prototypes, kernel=kernel, mean=mean, random_state=self.job.seed)
+        options, seed = self.job.options, self.job.seed
+        return METHODS[options.method](
+            self.n_prototypes, kernel=kernel, mean=mean, random_state=seed, **options.objective
+        )
 
     # -- what there is so far
 
@@ -134,7 +137,8 @@ class Streamed(Value):
         if again is not None:
             return self._chosen_again(unlike, again)
         selector = self.choice.selector
-        return self._finished(selector.result_, self.choice.records(), self.encoding, selector.known_mean(), unlike)
+        judge = selector.known_comparison()
+        return self._finished(selector.result_, self.choice.records(), self.encoding, judge, unlike)
 
     def _sampled(self) -> Array:
         assert self.sample.rows is not None
@@ -167,12 +171,16 @@ class Streamed(Value):
         sample, records = self.sample.rows.settled(), self.sample.records()
         numbers = sample.numbers[: len(records)]  # in the order of hashes: a stream may be sorted
         rows = encoding.transform(sample.rows[: len(numbers)])
-        fitted = self.selector(self._kernel(rows), None).fit(rows)
-        chosen, judge = by_sample(fitted, rows, self.rows)
+        chosen, judge = by_sample(self.selector(self._kernel(rows), None), rows, self.rows)
         return self._finished(chosen, records.of(numbers[chosen.indices]), encoding, judge, unlike)
 
     def _finished(
-        self, chosen: Prototypes, records: Records, encoding: Encoding, judge: KernelMean, unlike: UnlikeHead | None
+        self,
+        chosen: Prototypes,
+        records: Records,
+        encoding: Encoding,
+        judge: KernelMean | Coverage,
+        unlike: UnlikeHead | None,
     ) -> Prototypes:
         sampled, target = encoding.transform(self._sampled()), self.target
         return result_of(
@@ -204,7 +212,7 @@ class Streamed(Value):
 class StreamPass(Pass[Streamed]):
     """Standard input: survey, sample and selection in one pass, because its rows come once.
 
-    ``target`` is the plan of a target with files of its own, and ``objective`` its mean.
+    ``target`` is the plan of a target with files of its own, and ``objective`` what rows are judged by then.
     """
 
     label: ClassVar[str] = "select"
@@ -212,7 +220,7 @@ class StreamPass(Pass[Streamed]):
     job: Job
     skip: bool
     target: Plan | None = None
-    objective: KernelMean | None = None
+    objective: KernelMean | Coverage | None = None
     stage: str = "stream"
 
     @property

@@ -25,7 +25,7 @@ def draw_curve(curve: ResidualCurve, ax: "Axes") -> "Axes":
         ax.plot([kept], [curve.random], "x", color=RANDOM, mew=2, label="as many random rows")
     log_scale(ax, [*curve.residual, curve.own])
     ax.set_xlabel("prototypes")
-    ax.set_ylabel("residual: squared MMD left, as a share")
+    ax.set_ylabel("residual: what is left, as a share")
     ax.set_title("How many prototypes it takes")
     ax.legend(frameon=False)
     return ax

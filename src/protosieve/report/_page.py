@@ -20,10 +20,10 @@ __all__ = ["page_data", "render"]
 
 _STYLES = ("base.css", "layout.css", "controls.css", "cards.css", "charts.css", "print.css")
 _SCRIPTS = (
-    "format.js", "dom.js", "scales.js", "tooltip.js", "chart.js", "bars.js", "curve.js", "shares.js", "labels.js",
-    "features.js", "stream.js", "palette.js", "map.js", "markers.js", "card.js", "cards.js", "card_list.js",
-    "controls.js", "headline.js", "rerun.js", "sections.js", "nav.js", "theme.js", "stay_in_place.js", "live.js",
-    "start.js",
+    "format.js", "dom.js", "scales.js", "tooltip.js", "chart.js", "bars.js", "curve.js", "shares.js",
+    "similarities.js", "labels.js", "features.js", "stream.js", "palette.js", "map.js", "markers.js", "card.js",
+    "cards.js", "card_list.js", "controls.js", "headline.js", "rerun.js", "sections.js", "nav.js", "theme.js",
+    "stay_in_place.js", "live.js", "start.js",
 )  # fmt: skip
 # What could end the script element or start a comment or a line in it; and halves of characters, which have no UTF-8.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")

@@ -38,6 +38,7 @@ class Prototypes:
         The rows themselves.
     weights : array of float64
         Zero or more; how much of the target each prototype stands for. Of either sign where the objective is signed.
+        Of prototypes that cover the target, the share of it that is nearest to each.
     certificate : Certificate
         The value against the bound of every possible selection.
     objective, residual, mmd : float
@@ -57,6 +58,9 @@ class Prototypes:
         The columns, where the input had names; where rows are features these are the samples.
     source : Origin, or None
         What only runs over files know: None where rows came from memory.
+    covers : bool
+        Whether they were chosen to cover the target; then ``objective`` is the mean similarity of a row to its nearest
+        prototype, and MMD is NaN.
     shares, table, encoding, provenance, sample
         Those of the ``source``; None without one.
     """
@@ -163,6 +167,11 @@ class Prototypes:
     def mmd(self) -> float:
         """The MMD between the prototypes and the target; see `Certificate.mmd`."""
         return self.certificate.mmd
+
+    @property
+    def covers(self) -> bool:
+        """Whether they were chosen so that every row has one near it (`Coverage`), not to match the kernel mean."""
+        return self.kernel is not None and self.certificate.whole is not None
 
     @property
     def shares(self) -> Float64 | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes import (
     MOST,
     Job,
@@ -64,12 +64,15 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
     if plan.fits_in_memory:
         selector = plan.fitted()
         numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
-        return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_mean())
-    objective, sums = _mean(plan, driver)
+        return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_comparison())
+    objective, sums = (plan.coverage, None) if job.options.covers else _mean(plan, driver)
     if job.options.judges_rows:
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
         found, records = choice.selector.result_, choice.records()
-        return plan.result(found, records.numbers, records, choice.selector.known_mean())
+        return plan.result(found, records.numbers, records, choice.selector.known_comparison())
+    if isinstance(objective, Coverage):
+        found = plan.covering()
+        return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
     if sums is None and not plan.candidates.is_whole:
         sums = driver.gather(plan.sums("sums", objective, of_target=False, of_input=True), job.inputs)
     found = plan.chosen(objective, plan.best(objective, sums))
@@ -95,6 +98,8 @@ def _stream(job: Job, driver: Driver) -> StreamPass:
     alone = replace(job, inputs=job.targets, targets=[], files=job.target_files)
     m = number_of_prototypes(job, None)
     plan = settle(alone, driver.gather(job.survey(of_target=True), job.targets), n_prototypes=m)
+    if job.options.covers:
+        return StreamPass(job, job.skip, plan, plan.coverage)
     if plan.candidates.is_whole or _comes_once(job):
         return StreamPass(job, job.skip, plan, plan.mean(None))
     work = replace(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), counts=plan.counts)
@@ -127,8 +132,9 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
         plan = settle(job, _few(summary))
-        found, judge = by_sample(plan.fitted(), plan.candidates.rows, plan.n_rows)
-        numbers = np.sort(plan.candidates.numbers)[found.indices]
+        order = np.argsort(plan.candidates.numbers)
+        found, judge = by_sample(plan.selector(), plan.candidates.rows[order], plan.n_rows)
+        numbers = plan.candidates.numbers[order][found.indices]
         if np.isin(numbers, plan.records.numbers).all():
             return plan.result(found, numbers, plan.records.of(numbers), judge)
     return None

@@ -6,6 +6,7 @@ from typing import Any
 
 from protosieve._formatting import counted
 from protosieve.means import points_for
+from protosieve.objectives import Coverage
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
 
@@ -40,11 +41,14 @@ class Estimate:
     sample: int
     row_bytes: float  # of a row's own columns, as stored
     judges_rows: bool = False  # whether the method does, one by one
+    covers: bool = False  # whether that is the goal, for which a sample is enough
 
     @property
     def passes(self) -> int:
-        """Over the input: one where the sample holds all of it; one more for a method that judges rows one by one."""
+        """Over the input: one where the sample is enough; one more for a method that judges rows one by one."""
         is_whole = self._holds(self.rows)
+        if self.covers:
+            return 2 if self.judges_rows and not (is_whole and self._holds(self.target_rows or 0)) else 1
         if self.judges_rows and not (is_whole and (self.target_passes <= 1)):
             return 2 if self.target_files else 3
         return 1 if is_whole else 2
@@ -53,7 +57,7 @@ class Estimate:
     def target_passes(self) -> int:
         if not self.target_files:
             return 0
-        return 1 if self._holds(self.target_rows) else 2
+        return 1 if self.covers or self._holds(self.target_rows) else 2
 
     def _holds(self, rows: int | None) -> bool:
         """Whether the sample has room for so many rows."""
@@ -75,7 +79,8 @@ class Estimate:
             return None
         share = 1 if self.rows is None else min(1, SPARE / max(self.partitions, 1))
         waiting = min(self.window, self.partitions) * share * self.sample * self._sampled
-        held = _COPIES * self._sampled * self.sample + 8 * (_MATRICES * m**2 + _FACTORS * points_for(m) ** 2)
+        judged = Coverage.sample * m if self.covers else _FACTORS * points_for(m) ** 2
+        held = _COPIES * self._sampled * self.sample + 8 * (_MATRICES * m**2 + judged)
         return _PROCESS + _READING + _COLUMN * self.columns + waiting + held
 
     @property
@@ -122,6 +127,7 @@ def estimate(job: Job, window: int = 1) -> Estimate:
         else sample_size(options, columns, rows),
         row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.files) / rows,
         judges_rows=options.judges_rows,
+        covers=options.covers,
     )
 
 

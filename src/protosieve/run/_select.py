@@ -35,6 +35,7 @@ def select(
     *,
     target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     method: str = default.METHOD,
+    goal: str = default.GOAL,
     features: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
@@ -67,9 +68,10 @@ def select(
 
     What ``protosieve select`` does, from Python. Files are read twice. The first pass learns how columns become
     numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that prototypes are
-    to match. They are then chosen from the sample. If the sample holds all rows, one pass is enough, and the result is
-    that of the selector's ``fit`` on the encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``,
-    ``"streak"``, ``"sieve"``) read all rows once more.
+    to match. They are then chosen from the sample. If the sample holds all rows, or prototypes are to cover the rows
+    (``goal="cover"``), one pass is enough. If it holds all rows the result is that of the selector's ``fit`` on the
+    encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``, ``"streak"``, ``"sieve"``) read all
+    rows once more.
 
     Standard input, ``"-"``, is read once: its first 10,000 rows, to the end of their block, settle the encoding and the
     kernel's width, and the target is what has been seen so far. If all rows then say otherwise, the choice is made
@@ -86,9 +88,13 @@ def select(
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
     target : path, URL or glob, or several, optional
-        Files whose distribution is to be matched; by default that of the inputs.
+        Files whose rows are to be matched or covered; by default the inputs themselves.
     method : str, default "swap"
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
+    goal : str, default "match"
+        ``"match"``: the weighted prototypes have the statistics of the rows, to be used in place of them. ``"cover"``:
+        every row has a prototype near it, to label, to look at or to classify by; weights are the shares of the sample
+        nearest to each. See docs/match-or-cover.md.
     features, exclude, categorical : column or columns, optional
         The columns to compare rows by; those not to; those whose numbers are names.
     id, label : column or columns, and one column, optional

@@ -19,11 +19,15 @@ __all__ = ["Surveyed", "survey"]
 
 @dataclass(frozen=True, eq=False)
 class Surveyed:
-    """What one pass over files finds: how columns become numbers, the number of rows, and a uniform sample of them."""
+    """What one pass over files finds: how columns become numbers, the number of rows, and a uniform sample of them.
+
+    ``labels`` are those of the sample, where the column of a ``label`` was named; None where it has none.
+    """
 
     encoding: Encoding
     n_rows: int
     rows: Array
+    labels: list[Any] | None = None
 
 
 def survey(
@@ -55,4 +59,8 @@ def survey(
     job = job_of(options, find_sources(options.inputs, options.format), [])
     with watching(quiet, progress) as watcher, stops() as stop:
         plan = settle(job, Here(job, RunProgress(job, watcher), stop, None).gather(job.survey(), job.inputs))
-    return Surveyed(plan.encoding, plan.n_rows, plan.candidates.rows)
+    if options.label is None:
+        return Surveyed(plan.encoding, plan.n_rows, plan.candidates.rows)
+    kept = plan.candidates.first(len(plan.records))  # their own columns were kept, as far as they are light
+    cells = plan.records.of(kept.numbers).table.column(options.label).to_pylist()
+    return Surveyed(plan.encoding, plan.n_rows, kept.rows, [None if cell == "" else cell for cell in cells])

@@ -76,6 +76,12 @@ class UniformSample:
     def empty(cls, size: int, like: Array, seed: int, limit: int = EVERY) -> "UniformSample":
         return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)), limit=limit)
 
+    @classmethod
+    def drawn(cls, rows: Array, seen: int) -> "UniformSample":
+        """Rows that were drawn elsewhere, of ``seen`` rows, in the order that they have; their numbers say no more."""
+        numbers = np.argsort(hashes(0, np.arange(len(rows))))
+        return cls(len(rows), 0, SampledRows(rows, numbers, np.zeros(len(rows))), seen)
+
     def __post_init__(self) -> None:
         full, self._n_waiting = len(self.held) == self.size, sum(map(len, self.waiting))
         self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(self.limit)

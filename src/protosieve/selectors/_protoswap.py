@@ -323,14 +323,20 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # no worse than members were judged by
         return basic if self._is_better(basic, at, objective, members.exchange.value) else found
 
-    def choose_from(self, candidates: SampledRows, best: Best, objective: KernelMean, n_seen: int) -> Prototypes:
-        """The result of a stream of so many rows, whose candidates, best rows and mean are known already.
+    def choose_from(
+        self, candidates: SampledRows, best: Best, objective: KernelMean | Coverage, n_seen: int
+    ) -> Prototypes:
+        """The result of a stream of so many rows, whose candidates, best rows and objective are known already.
 
         What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
         elsewhere. Candidates are judged by the mean as it is now, whatever it was when they came. It stays unfitted.
+        To cover a target takes no best rows.
         """
         self._check_parameters()
         with one_thread():
+            if isinstance(objective, Coverage):
+                chosen = self._covering(candidates, objective)
+                return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
             drawn = replace(candidates, mu=objective.means(candidates.rows))
             chosen = self._better(self._exchange(drawn, objective), best, objective)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))

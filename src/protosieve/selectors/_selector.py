@@ -32,7 +32,7 @@ from protosieve.selectors._stream import Counts, Recorder
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 _HEAD = 0.1  # of the rows: where all prototypes come from these, the order of rows has chosen them
 
-__all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator", "parameters"]
+__all__ = ["Selection", "Selector", "check_labels", "content_with", "default_mean", "generator", "parameters"]
 
 _T = TypeVar("_T")
 
@@ -233,6 +233,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise ParameterError(f"{type(self).__name__}: rows were chosen by {self.objective!r}, not by a kernel mean")
         return objective
 
+    def known_comparison(self) -> KernelMean | Coverage:
+        """The objective by which the result was chosen, if it compares rows by a kernel."""
+        objective = self._known_objective()
+        return objective if isinstance(objective, Coverage) else self.known_mean()
+
     def _weigh(self, objective: Any, rows: Array, start: Float64) -> Weighed:
         """The weights of the chosen rows, by default the best there are."""
         weighed: Weighed = objective.weigh(rows, start)
@@ -327,7 +332,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"None for the kernel mean; got {objective!r}"
             )
         if self._needs not in objective.offers:
-            *others, last = _content_with(objective)
+            *others, last = content_with(objective)
             use = f"{', '.join(others)} or {last}" if others else last
             raise ParameterError(
                 f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
@@ -432,7 +437,7 @@ def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = Fa
     return ExactMean() if n**2 <= 2 * n * points + pairs + points**3 / 50 else CalibratedMean()
 
 
-def _content_with(objective: Objective) -> list[str]:
+def content_with(objective: Objective) -> list[str]:
     """The names of the selectors that work with an objective."""
     from protosieve.selectors import SELECTORS  # which are made of this class
 

@@ -27,6 +27,7 @@ def select(
     *,
     target: "DataFrame | None" = None,
     method: str = default.METHOD,
+    goal: str = default.GOAL,
     features: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
@@ -69,8 +70,8 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, random_state, \
- bad_rows, image_shape, image, text, coordinates
+    method, goal, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, \
+ random_state, bad_rows, image_shape, image, text, coordinates
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
 

@@ -19,8 +19,10 @@ function missedCard(card, i, tints, largest) {
       number(Math.abs(card.witness), 2),
       bar(Math.abs(card.witness) / largest, "data"),
     );
+  const near =
+    isNumber(card.similarity) && measure("Similarity to the nearest", number(card.similarity, 2), bar(card.similarity));
   const doubt = card.within_chance && el("p", { class: "doubt" }, "within chance");
-  return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers, doubt]);
+  return cardBox(`criticism-${i + 1}`, card, [count(i + 1), "Row missed "], tints, [numbers, near, doubt]);
 }
 
 function cardBox(id, card, [rank, what], tints, numbers) {

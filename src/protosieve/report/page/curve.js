@@ -34,7 +34,7 @@ function paintCurve(width, points, { kept, own, random, left }) {
   const describe = (i) =>
     lines(plural(points[i][0], "prototype"), [
       ["left", percent(points[i][1])],
-      ["carried", percent(1 - points[i][1])],
+      ["represented", percent(1 - points[i][1])],
     ]);
   return readOut(picture, xs, describe, (i) => [[y(points[i][1]), "dot proto"]], [top, bottom]);
 }

@@ -57,11 +57,12 @@ function mapPart(report, tints) {
 }
 
 function coveragePart(report) {
-  const { sentence, shares, labels, features } = report.coverage;
+  const { sentence, shares, labels, features, similarities } = report.coverage;
   const redraw = () => stayingInPlace(() => renderSection("coverage", report));
   if (!shares && !labels && !features && !sentence) return null;
   return [
     title("coverage", "What they cover", sentence),
+    similarities && similaritiesChart(similarities),
     shares && shares.length > 0 && sharesChart(shares, report.cards),
     labels && labels.values.length > 0 && labelsChart(labels),
     features && features.items.length > 0 && featuresPart(features, redraw),

@@ -110,7 +110,9 @@ def _certificate(known: Mapping[str, Any]) -> Certificate:
     if of is not None:
         errors = (_number(of[name], math.inf) for name in ("standard_error", "of_squared_mmd"))
         error = SamplingError(int(of["rows"]), int(of["population"]), *errors)
-    return Certificate(_number(known["value"]), _number(known["upper_bound"]), error)
+    whole = known.get("whole")  # earlier versions could only match
+    require(isinstance(whole, str | None), f"whole is {whole!r:.60}")
+    return Certificate(_number(known["value"]), _number(known["upper_bound"]), error, whole)
 
 
 def _trace(known: Mapping[str, Any]) -> Trace:
