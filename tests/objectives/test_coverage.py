@@ -1,4 +1,4 @@
-"""Coverage: what ProtoSwap chooses by it, however the rows come, and what it says of the result."""
+"""Coverage: what selectors choose by it, however the rows come, and what it says of the result."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from protosieve import ParameterError, ProtoDash, ProtosieveWarning, ProtoSwap, load
+from problems import make_problem
+from protosieve import (
+    InputError,
+    ParameterError,
+    ProtoBasic,
+    ProtoDash,
+    ProtosieveWarning,
+    ProtoStream,
+    ProtoSwap,
+    SieveStreaming,
+    Streak,
+    load,
+)
+from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
-from protosieve.objectives import Coverage
-from protosieve.selectors import SELECTORS
-from volumes import volume
+from protosieve.objectives import Coverage, SetFunction
+from volumes import repeated, volume
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +66,44 @@ def test_chooses_what_the_literal_algorithm_chooses(seed, m, n, kernel, passes):
         order = rng.permutation(order)
     if twin.value > 0:
         assert ours.result_.objective == pytest.approx(twin.value / n, rel=1e-9)
+
+
+TWINS = {
+    ProtoBasic: oracles.protobasic_of,
+    Streak: oracles.streak_of,
+    SieveStreaming: oracles.sievestreaming_of,
+    ProtoDash: oracles.greedy_of,
+}
+each_other = pytest.mark.parametrize("selector", TWINS, ids=lambda cls: cls.__name__)
+
+
+@repeated
+@each_other
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Cosine(), Linear()], ids=repr)
+def test_the_others_choose_what_their_literal_twins_choose(selector, kernel):
+    """Similarities below zero count as zero: those of cosines are, as often as not."""
+    compared, seeds = 0, range(volume(25, 100))
+    for seed in seeds:
+        problem = make_problem(seed, n=12 + seed % 30)
+        K = kernel(problem.X, problem.target)
+        options = {"epsilon": problem.epsilon} if hasattr(selector(), "epsilon") else {}
+        run = TWINS[selector](oracles.Covering(K), problem.m, *options.values())
+        if run.margin < 1e-9 or not run.chosen:
+            continue
+        ours = selector(problem.m, kernel=kernel, objective=Coverage(), block_size=problem.block_size, **options)
+        if selector is ProtoDash:
+            ours.fit(problem.X, target=problem.target)
+            assert ours.order_.tolist() == run.order
+        else:
+            for i, chunk in enumerate(problem.chunks()):
+                ours.partial_fit(chunk, **({"target": problem.target} if i == 0 else {}))
+        assert sorted(ours.prototype_indices_.tolist()) == run.chosen
+        assert ours.objective_ == pytest.approx(run.objective, rel=1e-9)
+        nearest = np.maximum(K[ours.prototype_indices_], 0)
+        assert ours.objective_ == pytest.approx(nearest.max(axis=0).mean(), rel=1e-9)
+        assert ours.weights_.sum() == pytest.approx((nearest.max(axis=0) > 0).mean())
+        compared += 1
+    assert compared >= 0.6 * len(seeds)
 
 
 @settings(max_examples=volume(6, 30))
@@ -158,15 +208,13 @@ def test_what_does_not_go_together_is_refused(clusters):
         covers(candidates="all").fit(clusters)
     with pytest.raises(ParameterError, match=r"mean=ExactMean\(\) belongs to the kernel mean"):
         covers(mean=ExactMean()).fit(clusters)
-    with pytest.raises(ParameterError, match=r"ProtoDash needs gradients; Coverage has only exchanges: use ProtoSwap$"):
-        ProtoDash(3, objective=Coverage()).fit(clusters)
-
-
-def test_selectors_without_exchanges_say_who_has_them(clusters):
-    for cls in SELECTORS:
-        if cls is not ProtoSwap and hasattr(cls(), "objective") and "objective" in cls().get_params():
-            with pytest.raises(ParameterError, match="use ProtoSwap"):
-                cls(3, objective=Coverage()).fit(clusters)
+    others = "ProtoBasic, ProtoDash, ProtoSwap, SieveStreaming or Streak"
+    with pytest.raises(
+        ParameterError, match=f"ProtoStream needs gradients; Coverage has only values .*: use {others}$"
+    ):
+        ProtoStream(3, objective=Coverage()).fit(clusters)
+    with pytest.raises(ParameterError, match="SieveStreaming needs gains; SetFunction has only values: use ProtoBasic"):
+        SieveStreaming(3, objective=SetFunction(len)).fit(clusters)
 
 
 def test_the_sample_can_be_set_by_its_name(clusters):

@@ -133,7 +133,7 @@ class ProtoBasic(StreamSelector[Best, Objective]):
 
     method: ClassVar[str] = "basic"
     summary: ClassVar[str] = "the rows most similar to the target"
-    _needs: ClassVar[Need] = Need.VALUES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.VALUES,)
 
     objective: Objective | None = None
 

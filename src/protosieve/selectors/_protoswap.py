@@ -146,7 +146,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     method: ClassVar[str] = "swap"
     summary: ClassVar[str] = "a member gives way whenever a newcomer is better"
-    _needs: ClassVar[Need] = Need.EXCHANGES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.EXCHANGES,)
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
         "margin": share(),

@@ -9,6 +9,7 @@ from protosieve._typing import Float64, Indices
 from protosieve.objectives import Block, Need, Objective
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._selector import parameters
+from protosieve.selectors._sieves import Sieve
 from protosieve.selectors._threshold import ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
 from protosieve.weights import definite_cholesky
@@ -180,7 +181,7 @@ class Streak(ThresholdSelector):
     method: ClassVar[str] = "streak"
     summary: ClassVar[str] = "a set per threshold, filled by marginal value, in one pass"
     is_slow: ClassVar[bool] = True
-    _needs: ClassVar[Need] = Need.VALUES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.VALUES,)
 
     objective: Objective | None = None
 
@@ -191,6 +192,9 @@ class Streak(ThresholdSelector):
     def _window(self, peak: float) -> tuple[float, float]:
         m, v = self.n_prototypes, peak**2
         return (1 - self.epsilon) * v / (9 * m**2), v * m
+
+    def _least_gain(self, tau: float, sieve: Sieve) -> float:
+        return tau / self.n_prototypes
 
     def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
         threshold = tau / self.n_prototypes
