@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import oracles
 from problems import make_problem
 from protosieve import (
-    InputError,
     ParameterError,
     ProtoBasic,
     ProtoDash,
@@ -19,7 +18,6 @@ from protosieve import (
     Streak,
     load,
 )
-from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
 from protosieve.objectives import Coverage, SetFunction

@@ -22,6 +22,7 @@ from protosieve.sampling import UniformSample, hashes
 __all__ = ["Coverage", "Covered"]
 
 _BLOCK = 512
+_TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
 _JUDGES = 4  # for so many rows that prototypes are chosen by, one that only judges them
 
 
@@ -275,22 +276,46 @@ class Coverage(Objective):
         judged = similarities if whole.is_whole else self._part(similarities, whole.numbers, judges=True)
         return Weighed(shares, float(np.maximum(judged, 0).mean()))
 
-    def could_add(self, prototypes: Array, room: int) -> tuple[Float64, Float64, int]:
-        """Of each row that judges the similarity to its nearest prototype, and the sum of what the ``room`` rows that
-        add most to the prototypes would add to it, each alone. These are rows of the sample: all if that is the whole
-        target, else those that do not judge; how many, is the third. O(sample judges d).
+    def best_possible(self, prototypes: Array, room: int) -> tuple[Float64, Float64, int]:
+        """What is covered of each row that judges; what has at least the mean that the best ``room`` candidates have;
+        and how many candidates there are. These are rows of the sample: all where that is the whole target, else those
+        that do not judge. O(sample judges d).
+
+        For any level y(x) of each row and any rows S*, ``max_{s in S*} k(x, s) <= y(x) + sum_{s in S*} max(k(x, s) -
+        y(x), 0)``. So the mean of y, and the sum of the ``room`` largest means of ``max(k(x, s) - y(x), 0)``, bound
+        ``f(S*)``. Where y is what prototypes cover, these are what candidates would add to them. Prototypes then add
+        nothing; a level nearer to the second nearest of them makes all alike, and the bound closer. Two are tried.
         """
         kernel, sample, judges = self.compared_by, self._sample.settled(), self.judged_by()
         candidates = sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=False)
-        near, target = np.maximum(self.nearest(prototypes, judges)[1], 0), self.compared_by.prepare(judges)
+        near, target = self._two_nearest(prototypes, judges), kernel.prepare(judges)
+        levels = [near[0], near[0] - _TOWARDS_SECOND * (near[0] - near[1])]
 
-        def added(which: slice | Indices) -> Array:
-            return _gained(kernel.block(kernel.prepare(candidates[which]), target), near.astype(candidates.dtype))
+        def similarities(which: slice | Indices) -> Array:
+            return kernel.block(kernel.prepare(candidates[which]), target)
 
-        parts = [slice(start, start + _BLOCK) for start in range(0, len(candidates), _BLOCK)]
-        sums = ahead_of(lambda part: added(part).sum(axis=1, dtype=np.float64), parts, in_threads=kernel.in_threads)
-        most = np.argsort(-np.concatenate(list(sums)), kind="stable")[:room]
-        return near, added(most).sum(axis=0, dtype=np.float64), len(candidates)
+        def sums(start: int) -> Float64:
+            lines = similarities(slice(start, start + _BLOCK))
+            return np.stack([_gained(lines.copy(), level).sum(axis=1, dtype=np.float64) for level in levels])
+
+        starts = range(0, len(candidates), _BLOCK)
+        found = np.concatenate(list(ahead_of(sums, starts, in_threads=kernel.in_threads)), axis=1)
+        most = np.argsort(-found, axis=1, kind="stable")[:, :room]
+        bounds = [
+            level + _gained(similarities(rows), level).sum(axis=0, dtype=np.float64)
+            for level, rows in zip(levels, most, strict=True)
+        ]
+        return near[0].astype(np.float64), min(bounds, key=np.mean), len(candidates)
+
+    def _two_nearest(self, prototypes: Array, rows: Array) -> Array:
+        """The similarities of each row to its nearest and second nearest prototype, or zero; in two lines."""
+        kernel, chosen = self.compared_by, self.compared_by.prepare(prototypes)
+        found = np.zeros((2, len(rows)), rows.dtype)
+        for start in range(0, len(rows), _BLOCK):
+            K = kernel.block(chosen, kernel.prepare(rows[start : start + _BLOCK]))
+            K.sort(axis=0)
+            found[: len(K), start : start + _BLOCK] = np.maximum(K[:-3:-1], 0)
+        return found
 
     @property
     def n_target(self) -> int:

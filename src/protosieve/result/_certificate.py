@@ -24,8 +24,9 @@ class BestOfSize:
 
         f(S*)  <=  f(S + S*)  <=  f(S) + sum_{j in S*} (f(S + j) - f(S))  <=  f(S) + the ``size`` largest gains
 
-    which is the ``bound``. Candidates are the known rows of the target, all of them or a uniform sample; nothing is
-    claimed of others. Where only some rows of the target judge, value and bound are estimates for its ``population``.
+    which is the ``bound``, or closer (see `Coverage.best_possible`). Candidates are the known rows of the target, all
+    of them or a uniform sample; nothing is claimed of others. Where only some rows of the target judge, which had no
+    part in the choice, value and bound are estimates for its ``population``.
 
     Attributes
     ----------
@@ -48,13 +49,12 @@ class BestOfSize:
     standard_error: float
 
     @classmethod
-    def by(cls, near: Float64, more: Float64, full: float, size: int, candidates: int, population: int) -> "BestOfSize":
-        """From what the selection covers of each row that judges, and the sum of the largest gains there; ``full`` is
-        what no rows exceed.
+    def by(cls, near: Float64, most: Float64, full: float, size: int, candidates: int, population: int) -> "BestOfSize":
+        """From what the selection covers of each row that judges, and what no ``size`` candidates exceed in the mean;
+        ``full`` is what no rows exceed.
         """
-        n, value, best = len(near), float(near.mean()), near + more
-        if best.mean() > full:
-            best = np.full(n, full)
+        n, value = len(near), float(near.mean())
+        best = most if most.mean() < full else np.full(n, full)
         bound, left_out = float(best.mean()), 1 - n / population
         if not left_out or not bound > 0:
             error = 0.0

@@ -277,8 +277,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         sampled = objective.sampled()
         if isinstance(objective, Coverage):
             m, full = self.n_prototypes, objective.upper_bound(self.block_size)
-            near, more, candidates = objective.could_add(rows, m)
-            best = BestOfSize.by(near, more, full, m, candidates, objective.n_target)
+            near, most, candidates = objective.best_possible(rows, m)
+            best = BestOfSize.by(near, most, full, m, candidates, objective.n_target)
             return Certificate(weighed.value, full, best=best)
         if sampled is None:
             return Certificate(weighed.value, objective.upper_bound(self.block_size))
