@@ -1,5 +1,7 @@
 """Coverage: what selectors choose by it, however the rows come, and what it says of the result."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from problems import make_problem
 from protosieve import (
+    InputError,
     ParameterError,
     ProtoBasic,
     ProtoDash,
@@ -18,6 +21,7 @@ from protosieve import (
     Streak,
     load,
 )
+from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
 from protosieve.objectives import Coverage, SetFunction
@@ -219,3 +223,114 @@ def test_the_sample_can_be_set_by_its_name(clusters):
     selector = covers().set_params(objective__sample=77)
     assert selector.get_params()["objective__sample"] == 77
     assert selector.fit(clusters).result_.parameters["objective"] == Coverage(77)
+
+
+def small(seed, target_rows=None):
+    """A few rows, a target, a kernel whose similarities may be negative, and what sets of the rows cover."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(int(rng.integers(4, 12)), 2)) + 0.3
+    target = rows if target_rows is None else rng.normal(size=(target_rows, 2))
+    kernel = [Gaussian(1.0), MultiScale(2.0), Cosine(), Linear()][seed % 4]
+    K = kernel(rows, target)
+    return rows, target, kernel, lambda members: oracles.covered(K, members) / len(target)
+
+
+each_cover = pytest.mark.parametrize("selector", [ProtoSwap, *TWINS], ids=lambda cls: cls.__name__)
+
+
+@repeated
+@each_cover
+def test_no_rows_of_the_size_cover_more_than_the_certificate_says(selector):
+    """By brute force over all sets."""
+    seeds = range(volume(24, 120))
+    for seed in seeds:
+        rows, _, kernel, f = small(seed)
+        m = 1 + seed % 4
+        result = selector(m, kernel=kernel, objective=Coverage(), random_state=0).fit(rows).result_
+        certificate, best = result.certificate, result.certificate.best
+        most = oracles.best_subset(f, len(rows), min(m, len(rows)))[1]
+        assert certificate.value <= most * (1 + 1e-9) <= best.bound * (1 + 2e-9)
+        assert best.ratio == best.at_least() == pytest.approx(certificate.value / best.bound)
+        assert (best.size, best.candidates, best.judges, best.population) == (m, *[len(rows)] * 3)
+        assert best.bound <= certificate.upper_bound
+        gains = sorted((f([*result.indices, j]) - f(result.indices) for j in range(len(rows))), reverse=True)
+        assert best.bound <= f(result.indices) + sum(gains[:m]) + 1e-12
+
+
+@repeated
+def test_the_paper_and_others_promise_what_holds():
+    """Theorem 5.5; Nemhauser, Wolsey and Fisher for greedy; Badanidiyuru et al. for sieves."""
+    for seed in range(volume(12, 60)):
+        rows, target, kernel, f = small(seed, target_rows=15)
+        m = 2 + seed % 3
+        best = oracles.best_subset(f, len(rows), min(m, len(rows)))[1]
+        if best <= 0:
+            continue
+        promised = {
+            ProtoBasic: singleton_guarantee(ratio_range(f, len(rows), min(m, len(rows)))).kappa,
+            ProtoDash: 1 - 1 / np.e,
+            SieveStreaming: 1 / 2 - 0.1,
+            ProtoSwap: 1 / 2,
+        }
+        for selector, share in promised.items():
+            ours = selector(m, kernel=kernel, objective=Coverage(), random_state=0).fit(rows, target=target)
+            assert share * best <= ours.objective_ * (1 + 1e-9)
+
+
+def test_the_share_of_the_best_holds_in_as_many_samples_as_it_says(clusters):
+    """Against the best two of the candidates by all rows, found by brute force."""
+    rows, kernel, held, repeats = clusters[::3], Gaussian(2.0), 0, volume(40, 200)
+    K = kernel(rows)
+    for seed in range(repeats):
+        selector = ProtoSwap(2, kernel=kernel, objective=Coverage(60), random_state=seed).partial_fit(rows)
+        result, objective = selector.result_, selector._known_objective()
+        best, drawn = result.certificate.best, objective.drawn.settled()
+        candidates = drawn.numbers[~(drawn.rows[:, None] == objective.judged_by()).all(axis=2).any(axis=1)]
+        assert (len(candidates), len(drawn.rows) - len(candidates)) == (best.candidates, best.judges)
+        most = max(oracles.covered(K, pair) for pair in itertools.combinations(candidates.tolist(), 2))
+        held += best.at_least(0.9) <= oracles.covered(K, result.indices) / most
+    assert held >= 0.9 * repeats
+
+
+def test_greedy_computes_again_what_does_not_fit(clusters):
+    rows = clusters.astype(np.float32)
+    kept, none, some = (
+        ProtoDash(12, kernel=MultiScale(2.0), objective=Coverage(), cache_size=size, random_state=0).fit(rows)
+        for size in (1000, 0, 0.5)
+    )
+    assert kept.order_.tolist() == none.order_.tolist() == some.order_.tolist()
+    assert np.all(np.diff(kept.order_objectives_) > 0)
+    assert kept.order_objectives_[-1] == pytest.approx(kept.objective_, rel=1e-6)
+    few = ProtoDash(5, kernel=MultiScale(2.0), objective=Coverage(), random_state=0).fit(rows)
+    assert few.order_.tolist() == kept.order_[:5].tolist()
+
+
+def test_exchanges_cover_as_much_as_greedy_and_greedy_more_than_sieves(clusters):
+    value = {
+        cls: cls(20, kernel=MultiScale(2.0), objective=Coverage(), random_state=0).fit(clusters[::2]).objective_
+        for cls in (ProtoSwap, ProtoDash, Streak, SieveStreaming, ProtoBasic)
+    }
+    assert value[ProtoSwap] >= value[ProtoDash] * (1 - 1e-3)
+    assert value[ProtoDash] > max(value[Streak], value[SieveStreaming]) > value[ProtoBasic]
+
+
+@each_cover
+def test_rows_that_judge_never_chose(selector, clusters):
+    """Nor at any time before, where the target follows the stream."""
+    fitted = selector(5, kernel=Linear(), objective=Coverage(100), random_state=0)
+    chose = []
+    for chunk in [clusters] if selector is ProtoDash else np.split(clusters, 5):
+        (fitted.fit if selector is ProtoDash else fitted.partial_fit)(chunk)
+        objective = fitted._known_objective()
+        chose.append((objective.target if objective.compared else objective.chosen_by()).left)
+    judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
+    assert 10 < len(judges) < 45
+    assert not (judges[:, None] == chose).all(axis=2).any()
+
+
+@each_other
+def test_similarities_that_no_number_holds_are_refused(selector):
+    rows = np.ones((600, 3))
+    rows[520] = 1e200
+    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"):
+        selector(3, kernel=Linear(), objective=Coverage()).fit(rows, target=rows[520:521])

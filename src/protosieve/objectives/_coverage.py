@@ -164,9 +164,10 @@ class Coverage(Objective):
         """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
         if not self.compared:
             return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
-        points = self.compared_by.prepare(rows)
-        similarities = np.maximum(self.compared_by.block(points, self.target), 0)
-        mu = similarities.mean(axis=1, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            points = self.compared_by.prepare(rows)
+            similarities = np.maximum(self.compared_by.block(points, self.target), 0)
+            mu = similarities.mean(axis=1, dtype=np.float64)
         wrong = np.flatnonzero(~np.isfinite(mu))
         if len(wrong):
             raise InputError(
