@@ -87,8 +87,8 @@ class Coverage(Objective):
     Parameters
     ----------
     sample : int, default 8192
-        Rows of the target by which rows are chosen, drawn at random, about; a quarter as many are drawn to judge the
-        result. If the target has no more rows than that in all, it is known exactly.
+        Rows of the target by which rows are chosen, drawn at random; a quarter as many are drawn to judge the result.
+        If the target has no more rows than that in all, it is known exactly.
 
     Notes
     -----
@@ -158,7 +158,7 @@ class Coverage(Objective):
         return "All rows are too far from the target for this width: choose a larger one"
 
     def keeps_more(self) -> str:
-        return "Copies of a row cover nothing that it does not"
+        return "ProtoSwap and ProtoDash keep as many as add anything; copies of a row add nothing"
 
     def block(self, first: int, rows: Array) -> Block:
         """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
@@ -222,9 +222,7 @@ class Coverage(Objective):
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
-        sample = self._sample.settled()
-        rows = sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=False)
-        return self.compared_by.prepare(rows[: self.sample])
+        return self.compared_by.prepare(self._sample.settled().rows[: self.sample])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
@@ -232,12 +230,15 @@ class Coverage(Objective):
         return sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=True)
 
     def _part(self, rows: Array, numbers: NDArray[np.int64], *, judges: bool) -> Array:
-        """Those that judge, or those that choose, which the number of a row decides for good; all if there are none."""
+        """Those of the sample that judge, or those that choose; all if there are none."""
         mine = self._are_judges(numbers) == judges
         return rows[mine] if mine.any() else rows
 
     def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
+        """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of those."""
+        if self.follows and self.compared:
+            return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
+        return np.arange(len(numbers)) >= self.sample
 
     # -- sets
 

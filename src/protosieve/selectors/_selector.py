@@ -32,7 +32,7 @@ from protosieve.selectors._stream import Counts, Recorder
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 _HEAD = 0.1  # of the rows: where all prototypes come from these, the order of rows has chosen them
 
-__all__ = ["Selection", "Selector", "check_labels", "default_mean", "generator", "parameters"]
+__all__ = ["Selection", "Selector", "certificate_of_cover", "check_labels", "default_mean", "generator", "parameters"]
 
 _T = TypeVar("_T")
 
@@ -276,10 +276,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _certificate(self, objective: Objective, rows: Array, weighed: Weighed) -> Certificate:
         sampled = objective.sampled()
         if isinstance(objective, Coverage):
-            m, full = self.n_prototypes, objective.upper_bound(self.block_size)
-            near, most, candidates = objective.best_possible(rows, m)
-            best = BestOfSize.by(near, most, full, m, candidates, objective.n_target)
-            return Certificate(weighed.value, full, best=best)
+            return certificate_of_cover(objective, rows, weighed.value, self.n_prototypes)
         if sampled is None:
             return Certificate(weighed.value, objective.upper_bound(self.block_size))
         return Certificate.by(Judge(sampled), rows, weighed.weights)
@@ -421,6 +418,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             for name in self.__dict__.keys() - before.keys():
                 del self.__dict__[name]
             raise
+
+
+def certificate_of_cover(objective: Coverage, prototypes: Array, value: float, size: int) -> Certificate:
+    """Of prototypes that cover so much, where so many were asked for; see `Coverage.best_possible`."""
+    full = objective.upper_bound(len(prototypes))
+    near, most, candidates = objective.best_possible(prototypes, size)
+    best = BestOfSize.by(near, most, full, size, candidates, objective.n_target)
+    return Certificate(value, full, whole=objective.whole(), best=best)
 
 
 def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = False) -> Mean:
