@@ -95,9 +95,13 @@ class Coverage(Objective):
     The kernel is that of the selector. Which rows are nearest does not depend on the width of a Gaussian, only how much
     a row far from all prototypes counts; the result hardly does either.
 
-    `ProtoSwap` compares rows when a result is asked for. The other selectors judge them as they come, by the sample as
-    it was when the stream had nine tenths of its rows or more: each row costs as many kernel values as the sample has
-    rows. The sets of `Streak` and `SieveStreaming` keep a number for each of these.
+    `ProtoSwap` compares rows when a result is asked for, and covers most. `ProtoDash` is greedy. `Streak`,
+    `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target they do so by the sample as it was when
+    the stream had nine tenths of its rows, and all sets are compared with it anew when it changes. A row costs as many
+    kernel values as the sample has rows, and a set keeps a number for each of these.
+
+    ``result_.certificate.best`` says how much less is covered than by the best rows of the same number, which nobody
+    knows: see `protosieve.result.BestOfSize`.
 
     Examples
     --------
@@ -235,7 +239,7 @@ class Coverage(Objective):
         return rows[mine] if mine.any() else rows
 
     def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of those."""
+        """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
         if self.follows and self.compared:
             return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
         return np.arange(len(numbers)) >= self.sample

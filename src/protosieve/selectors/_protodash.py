@@ -49,11 +49,13 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective | Coverage]):
     mean : Mean, optional
         How the target's mean is computed; by default exact for up to 10,000 to 50,000 rows, else calibrated.
     cache_size : float, default 1000
-        Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
-        fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
+        Megabytes kept of similarities between all rows and the prototypes, or with `Coverage` between rows and the
+        target. All of the first are n m numbers; what does not fit is computed again when needed: slower, the same
+        rows. With 0 memory is that of the rows and O(64 n + m^2).
     objective : Objective, optional
-        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic` or `Poisson`; see
-        `protosieve.objectives`. Rows are features then, and kernel and mean are not used.
+        What to maximise instead of the kernel mean; see `protosieve.objectives`. With `Coverage`, which takes a kernel
+        and no mean, the row that adds most comes next: at least ``1 - 1/e`` of what the best m rows cover. With
+        `LeastSquares`, `Logistic` or `Poisson` rows are features; they take neither.
     random_state : int, Generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
@@ -69,12 +71,15 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective | Coverage]):
     The gradients of all rows after every single choice would be a product of a matrix and a vector each time, limited
     by the speed of memory. Instead some steps are guessed from a shortlist of rows with large gradients, then the
     gradients of all rows at all these steps come from one product of matrices, and the guess holds up to the first step
-    at which some row had a larger gradient. The choice is the one exact greedy makes.
+    at which some row had a larger gradient. The choice is the one exact greedy makes. With `Coverage` a row adds ever
+    less, so only rows that once would have added as much as the next choice does are looked at again (Minoux).
 
     References
     ----------
     K. S. Gurumoorthy, A. Dhurandhar, G. Cecchi, C. Aggarwal: Efficient Data Representation by Selecting Prototypes with
     Importance Weights. ICDM 2019; arXiv:1707.01212 (2017).
+
+    M. Minoux: Accelerated greedy algorithms for maximizing submodular set functions. 1978.
 
     Examples
     --------

@@ -274,9 +274,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         )
 
     def _certificate(self, objective: Objective, rows: Array, weighed: Weighed) -> Certificate:
-        sampled = objective.sampled()
         if isinstance(objective, Coverage):
             return certificate_of_cover(objective, rows, weighed.value, self.n_prototypes)
+        sampled = objective.sampled()
         if sampled is None:
             return Certificate(weighed.value, objective.upper_bound(self.block_size))
         return Certificate.by(Judge(sampled), rows, weighed.weights)

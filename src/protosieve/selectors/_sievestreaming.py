@@ -88,6 +88,10 @@ class SieveStreaming(ThresholdSelector):
     mean : Mean, optional
         How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
         50,000 rows, else calibrated.
+    objective : Coverage, optional
+        What to maximise instead of F: how near the target's rows are to the nearest row kept, the value this algorithm
+        is mostly used with. It is monotone and submodular for any kernel, so the guarantee holds. Weights are shares of
+        the target then. No mean is used.
     random_state : int, NumPy generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512

@@ -148,8 +148,9 @@ class Streak(ThresholdSelector):
         How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
         50,000 rows, else calibrated.
     objective : Objective, optional
-        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic`, `Poisson`, or `SetFunction` for a
-        function of your own. See `protosieve.objectives`. Kernel and mean are not used then.
+        What to maximise instead of the kernel mean: `Coverage`, which takes a kernel and no mean, `LeastSquares`,
+        `Logistic`, `Poisson`, or `SetFunction` for a function of your own, which take neither. See
+        `protosieve.objectives`.
     random_state : int, NumPy generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
