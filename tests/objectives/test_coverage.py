@@ -1,5 +1,6 @@
 """Coverage: what selectors choose by it, however the rows come, and what it says of the result."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -25,6 +26,7 @@ from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
 from protosieve.objectives import Coverage, SetFunction
+from protosieve.result import files as result_files
 from volumes import repeated, volume
 
 
@@ -326,6 +328,43 @@ def test_rows_that_judge_never_chose(selector, clusters):
     judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
     assert 10 < len(judges) < 45
     assert not (judges[:, None] == chose).all(axis=2).any()
+
+
+@pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
+    kernel = Gaussian(2.0)
+    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=False)
+    fed = selector(6, objective=Coverage(200), random_state=0)
+    fed.begin_by(made, clusters[:1])
+    target = made.drawn.settled().rows[:200]
+    plain = selector(6, kernel=kernel, objective=Coverage()).partial_fit(clusters, target=target)
+    assert set(fed.partial_fit(clusters).prototype_indices_) == set(plain.prototype_indices_)
+    assert fed.result_.certificate.best.candidates == 200
+
+
+def test_a_level_between_0_and_1_is_asked_for(clusters):
+    best = covers().fit(clusters).result_.certificate.best
+    assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.ratio
+    with pytest.raises(ParameterError, match=r"level must be between 0 and 1, such as 0.95; got 1"):
+        best.at_least(1)
+
+
+def test_two_rows_that_judge_are_too_few_to_be_sure_of_anything(clusters):
+    best = covers(1, sample=8).fit(clusters).result_.certificate.best
+    assert (best.candidates, best.judges, best.population) == (8, 2, 1500)
+    assert best.standard_error == np.inf
+    assert best.at_least() == 0
+    assert str(best).startswith("with 95 % confidence at least 0 % of what the best 1 of 8 rows of the target could")
+
+
+def test_the_certificate_speaks_of_the_best_and_is_read_back(clusters):
+    certificate = covers().fit(clusters).result_.certificate
+    assert str(certificate).endswith(" could, by 75 others of its 1,500")
+    assert "of full coverage" in str(certificate)
+    known = {"value": certificate.value, "upper_bound": certificate.upper_bound, "sampling": None}
+    again = result_files._read._certificate(known | {"best": dataclasses.asdict(certificate.best)})
+    assert again.best == certificate.best
+    assert result_files._read._certificate(known).best is None
 
 
 @each_other

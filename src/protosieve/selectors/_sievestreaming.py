@@ -9,10 +9,10 @@ import numpy as np
 from protosieve._typing import Array, Float64
 from protosieve.errors import arg
 from protosieve.objectives import Block, Coverage, Covered, KernelMean, Need, Objective, Weighed
-from protosieve.selectors._refits import Refits
+from protosieve.selectors._covers import ByGain, Covers
 from protosieve.selectors._selector import parameters
 from protosieve.selectors._sieves import Sieve, Sieves, Weights
-from protosieve.selectors._threshold import ThresholdSelector
+from protosieve.selectors._threshold import Near, ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights
 
@@ -148,9 +148,12 @@ class SieveStreaming(ThresholdSelector):
         least = _NOTHING if isinstance(sieve.qp, Covered) else 0.0
         return max(least, (tau / 2 - sieve.value) / (self.n_prototypes - len(sieve.members)))
 
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
-        assert isinstance(near, Similarities)  # Coverage, the only other objective, has gains
-        return _ByMarginalValue(view, near, partial(self._least_gain, tau), self.n_prototypes)
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
+        least = partial(self._least_gain, tau)
+        if isinstance(near, Covers):
+            return ByGain(view, near, least)
+        assert isinstance(near, Similarities)  # no other objective has gains
+        return _ByMarginalValue(view, near, least, self.n_prototypes)
 
     def _weights(self, progress: Sieves, objective: Objective) -> Weights:
         if isinstance(objective, Coverage):

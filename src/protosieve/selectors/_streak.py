@@ -7,11 +7,11 @@ from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
 from protosieve.objectives import Block, Need, Objective
+from protosieve.selectors._covers import ByGain, Covers
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._selector import parameters
-from protosieve.selectors._sieves import Sieve
-from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
+from protosieve.selectors._threshold import Near, ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion, Program
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]
@@ -194,11 +194,10 @@ class Streak(ThresholdSelector):
         m, v = self.n_prototypes, peak**2
         return (1 - self.epsilon) * v / (9 * m**2), v * m
 
-    def _least_gain(self, tau: float, sieve: Sieve) -> float:
-        return tau / self.n_prototypes
-
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
         threshold = tau / self.n_prototypes
+        if isinstance(near, Covers):
+            return ByGain(view, near, lambda _: threshold)
         if isinstance(near, Refits):
             return _ByValue(view, near, threshold)
         return _ByGain(view, near.program(view), threshold)

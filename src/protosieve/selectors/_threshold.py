@@ -10,7 +10,7 @@ takes the first of them that passes, solves for its weights, and judges the rows
 import math
 from abc import abstractmethod
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.objectives import Block, Coverage, Covered, FittedObjective, KernelMean, Objective
 from protosieve.selectors._base import Selection, StreamSelector
-from protosieve.selectors._covers import ByGain, Covers, covered_by
-from protosieve.selectors._pool import Newcomers, Pool
+from protosieve.selectors._covers import Covers, covered_by
+from protosieve.selectors._pool import Pool
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.selectors._selector import parameters
@@ -27,7 +27,9 @@ from protosieve.selectors._sieves import Sieve, Sieves, Weights
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights, NonNegativeQP
 
-__all__ = ["ThresholdSelector"]
+__all__ = ["Near", "ThresholdSelector"]
+
+Near: TypeAlias = Similarities | Refits | Covers  # how sets see a block
 
 
 @parameters
@@ -51,12 +53,8 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         """The thresholds to keep while the best singleton score is ``peak``."""
 
     @abstractmethod
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
         """How the set of threshold ``tau`` judges the rows of a block."""
-
-    def _least_gain(self, tau: float, sieve: Sieve) -> float:
-        """How much a row has to add to what the set of threshold ``tau`` covers, where that is the objective."""
-        raise NotImplementedError(f"{type(self).__name__} needs {' or '.join(self._needs)}, not gains")
 
     def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Sieves:
         return Sieves(Pool.empty(block), [])
@@ -69,20 +67,14 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         gradients = near.gradients(at_work)
         for sieve, gradient in zip(at_work, gradients, strict=True):
             view = BlockView(sieve, block, gradient, *spans[sieve.level])
-            tau = (1 + self.epsilon) ** sieve.level
-            if isinstance(near, Covers):
-                self._fill(view, ByGain(view, near, partial(self._least_gain, tau)))
-            else:
-                self._fill(view, self._criterion(view, near, tau))
+            self._fill(view, self._criterion(view, near, (1 + self.epsilon) ** sieve.level))
             if sieve.qp.size == self.n_prototypes:
                 sieve.seal()
         self._note_single(progress, objective, near, scores)
         self._close_outside(progress)
         progress.sweep()
 
-    def _seen(
-        self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]
-    ) -> Similarities | Refits | Covers:
+    def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Near:
         """The block from the point of view of these sets."""
         if isinstance(objective, Coverage):
             return Covers(pool, objective, block)
@@ -131,7 +123,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         last += (base ** (last + 1) <= high) - (base**last > high)
         return first, last
 
-    def _note_single(self, progress: Sieves, objective: Objective, near: Newcomers, scores: Float64) -> None:
+    def _note_single(self, progress: Sieves, objective: Objective, near: Near, scores: Float64) -> None:
         """Remember the best single row; of equal ones the later, as in the paper.
 
         Where the diagonal is not constant, an earlier row with a smaller score may be worth more: it stays a candidate.
