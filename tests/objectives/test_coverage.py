@@ -342,6 +342,21 @@ def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
     assert fed.result_.certificate.best.candidates == 200
 
 
+@pytest.mark.parametrize("selector", [Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("target", [None, slice(None)])
+def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, clusters):
+    """A stream's own are by what was known at the time, of which a fifth only judges."""
+    rows = np.random.default_rng(0).permutation(clusters)
+    target = None if target is None else rows
+    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100).partial_fit(rows, target=target)
+    result = fed.result_
+    assert result.residual == pytest.approx(fed.standing_.residual, abs=0.05 if target is None else 1e-12)
+    assert result.trace.rows_seen.tolist() == list(range(100, 1501, 100))
+    assert np.all(result.trace.bound == 1)
+    if target is not None:
+        assert np.all(np.diff(result.trace.objective) >= 0)
+
+
 def test_a_level_between_0_and_1_is_asked_for(clusters):
     best = covers().fit(clusters).result_.certificate.best
     assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.ratio

@@ -22,6 +22,7 @@ from protosieve.sampling import UniformSample, hashes
 __all__ = ["Coverage", "Covered"]
 
 _BLOCK = 512
+_CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
 _JUDGES = 4  # for so many rows that prototypes are chosen by, one that only judges them
 
@@ -301,10 +302,10 @@ class Coverage(Objective):
             return kernel.block(kernel.prepare(candidates[which]), target)
 
         def sums(start: int) -> Float64:
-            lines = similarities(slice(start, start + _BLOCK))
+            lines = similarities(slice(start, start + _CANDIDATES))
             return np.stack([_gained(lines.copy(), level).sum(axis=1, dtype=np.float64) for level in levels])
 
-        starts = range(0, len(candidates), _BLOCK)
+        starts = range(0, len(candidates), _CANDIDATES)
         found = np.concatenate(list(ahead_of(sums, starts, in_threads=kernel.in_threads)), axis=1)
         most = np.argsort(-found, axis=1, kind="stable")[:, :room]
         bounds = [
@@ -331,14 +332,20 @@ class Coverage(Objective):
     def singles(self, block: Block) -> Float64:
         return np.asarray(np.sqrt(block.mu))
 
-    def moving_bound(self, step: int) -> float | None:
-        return self.upper_bound(step) if self.follows else None
-
     def upper_bound(self, step: int) -> float:
         """``k(x, s) <= |phi(x)| |phi(s)|``: of rows no longer than the known ones none covers more."""
         judges, known = (self.compared_by.prepare(of) for of in (self.judged_by(), self._sample.settled().rows))
-        lengths, longest = (np.sqrt(self.compared_by.diagonal(of), dtype=np.float64) for of in (judges, known))
-        return float(lengths.mean() * longest.max())
+        return float(self._lengths(judges).mean() * self._lengths(known).max())
+
+    def running_bound(self, step: int) -> float:
+        lengths = self._lengths(self.target)
+        return float(lengths.mean() * lengths.max())
+
+    def moving_bound(self, step: int) -> float | None:
+        return self.running_bound(step) if self.follows else None
+
+    def _lengths(self, points: Points) -> Float64:
+        return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
 
     def _check_form(self) -> None:
         kernel, drawn, snapshot = self.kernel, self.drawn, self.snapshot
