@@ -374,7 +374,7 @@ def test_two_rows_that_judge_are_too_few_to_be_sure_of_anything(clusters):
 
 def test_the_certificate_speaks_of_the_best_and_is_read_back(clusters):
     certificate = covers().fit(clusters).result_.certificate
-    assert str(certificate).endswith(" could, by 75 others of its 1,500")
+    assert str(certificate).endswith(" could cover, by 75 others of its 1,500")
     assert "of full coverage" in str(certificate)
     known = {"value": certificate.value, "upper_bound": certificate.upper_bound, "sampling": None}
     again = result_files._read._certificate(known | {"best": dataclasses.asdict(certificate.best)})

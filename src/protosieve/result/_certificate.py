@@ -81,7 +81,7 @@ class BestOfSize:
         return max(0.0, self.ratio - max(0.0, float(ndtri(level))) * self.standard_error)
 
     def __str__(self) -> str:
-        best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could"
+        best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could cover"
         if self.judges == self.population:
             return f"at least {_rounded_down(self.ratio)} % of {best}"
         return (
