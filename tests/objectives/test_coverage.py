@@ -343,6 +343,28 @@ def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
 
 
 @pytest.mark.parametrize("selector", [Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+@settings(max_examples=volume(6, 30))
+@given(st.integers(0, 10_000), st.sampled_from([Gaussian(1.0), Cosine()]), st.booleans())
+def test_sets_are_worth_what_their_members_cover(selector, seed, kernel, follows):
+    """Of the target as it was adopted last, whatever sets were judged by before; full and closed ones too."""
+    problem = make_problem(seed, n=50)
+    fed = selector(problem.m, kernel=kernel, objective=Coverage(12), block_size=problem.block_size, random_state=seed)
+    for i, chunk in enumerate(np.split(problem.X, 7 * np.arange(1, 7))):
+        fed.partial_fit(chunk, target=None if follows or i else problem.target)
+        progress, objective = fed._stream.progress, fed._stream.objective
+        if progress is None:
+            continue
+        target = objective.snapshot if follows else objective.drawn.rows[:12]
+        K = kernel(problem.X, target)
+        for sieve in progress.all():
+            members = progress.pool.indices[sieve.members]
+            assert sieve.value == pytest.approx(oracles.covered(K, members) / len(target), abs=1e-12)
+            assert len(sieve.qp.near) == (0 if sieve.qp.is_sealed else len(target))
+        alone = np.maximum(K[progress.pool.indices[: progress.pool.size]], 0).mean(axis=1)
+        np.testing.assert_allclose(progress.pool.mu[: progress.pool.size], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("selector", [Streak, SieveStreaming], ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("target", [None, slice(None)])
 def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, clusters):
     """A stream's own are by what was known at the time, of which a fifth only judges."""
