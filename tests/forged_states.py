@@ -22,10 +22,10 @@ from unittest import mock
 import numpy as np
 
 import protosieve
-from protosieve import ProtosieveError, ProtoStream, ProtoSwap, _state
+from protosieve import ProtosieveError, ProtoStream, ProtoSwap, Streak, _state
 from protosieve.kernels import Gaussian, Laplacian, Linear, Polynomial
 from protosieve.means import CalibratedMean, ExactMean, ReservoirMean
-from protosieve.objectives import LeastSquares, Logistic
+from protosieve.objectives import Coverage, LeastSquares, Logistic
 from protosieve.passes import _row_sample
 from protosieve.run import Store, _engine
 from protosieve.selectors import SELECTORS, StreamSelector
@@ -59,6 +59,10 @@ def selectors():
     y = rows(1)[0]
     for kind, objective in ((ProtoSwap, LeastSquares(y, signed=True)), (ProtoStream, Logistic(y > 0, ridge=0.1))):
         yield kind(3, objective=objective, **few).partial_fit(rows(100))
+    for kind in SELECTORS:
+        if issubclass(kind, StreamSelector) and set(kind._needs) & set(Coverage.offers):
+            yield kind(6, objective=Coverage(40), **few).partial_fit(rows(150))
+    yield Streak(6, objective=Coverage(40), **few).partial_fit(rows(150), target=rows(30, 1))
     yield ProtoStream(6, **few).partial_fit(rows(20))  # rows that wait, no more
     yield ProtoSwap(6, **few).partial_fit(rows(150), target=rows(60, 1))
     yield ProtoSwap(6, **few).fit(rows(150))

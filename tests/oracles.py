@@ -398,6 +398,16 @@ class ByValues:
         return float(self._function(self.rows[list(members)])) if len(members) else 0.0
 
 
+class Covering:
+    """The mean over a target of the similarity to the nearest member; ``K`` has a line for each row that may be one."""
+
+    def __init__(self, K):
+        self.K, self.rows = K, range(len(K))
+
+    def value(self, members):
+        return covered(self.K, members) / self.K.shape[1]
+
+
 def _winner(problem, run, sets, singles):
     """The best of all sets; equal ones do not matter."""
     candidates = [*([j] for j in reversed(singles)), *sets]
@@ -459,6 +469,46 @@ def streak_of(problem, m, epsilon):
                 if run.compare(gain, (1 + epsilon) ** level / m) >= 0:
                     members.append(j)
     return _winner(problem, run, [s for s in sets.values() if s], singles)
+
+
+def sievestreaming_of(problem, m, epsilon):
+    """Badanidiyuru et al.: a row joins where it adds an equal share of what is lacking to half of the threshold."""
+    run, sets, singles, top = Run(), {}, [], 0.0
+    for j in range(len(problem.rows)):
+        alone = problem.value([j])
+        if alone >= top and alone > 0:
+            top = alone
+            singles.append(j)
+        if top == 0:
+            continue
+        for level in _thresholds(top, 2 * m * top, epsilon):
+            members = sets.setdefault(level, [])
+            if len(members) < m:
+                value = problem.value(members)
+                gain = problem.value([*members, j]) - value
+                least = max(0.0, ((1 + epsilon) ** level / 2 - value) / (m - len(members)))
+                run.margin = min(run.margin, abs(gain - least) / top if gain or least else math.inf)
+                if gain > 0 and gain >= least:
+                    members.append(j)
+    return _winner(problem, run, [s for s in sets.values() if s], singles)
+
+
+def greedy_of(problem, m):
+    """The largest gain, m times, of equal ones the first; every gain anew."""
+    run, chosen = Run(), []
+    whole = problem.value(problem.rows)
+    while len(chosen) < m:
+        gains = {j: problem.value([*chosen, j]) - problem.value(chosen) for j in problem.rows if j not in chosen}
+        best = max(gains, key=gains.get, default=None)
+        if best is None or gains[best] <= 1e-10 * whole:
+            break
+        copies = [j for j in gains if np.abs(problem.K[j] - problem.K[best]).max() <= 1e-14]
+        run.margin = min(
+            [run.margin, gains[best] / whole, *(abs(gains[best] - gains[j]) / whole for j in gains if j not in copies)]
+        )
+        chosen.append(copies[0])
+    run.order, run.chosen, run.objective = list(chosen), sorted(chosen), problem.value(chosen)
+    return run
 
 
 def protodash_of(problem, m):

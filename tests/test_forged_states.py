@@ -17,7 +17,7 @@ from volumes import repeated, volume
 
 pytest.importorskip("resource")
 
-FORGED = int(os.environ.get("PROTOSIEVE_FORGED") or volume(10, 60))
+FORGED = int(os.environ.get("PROTOSIEVE_FORGED") or volume(20, 60))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
 AT_ONCE = 100
 

@@ -40,12 +40,12 @@ SURFACE = {
         "candidates_of", "judging_for", "points_for", "points_of", "sample_for",
     ],
     "protosieve.objectives": [
-        "Block", "Coverage", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",
+        "Block", "Coverage", "Covered", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",
         "SetFunction", "SmoothObjective", "Weighed", "same", *REGRESSIONS,
     ],
     "protosieve.sampling": ["EVERY", "Bottom", "SampledRows", "UniformSample", "hashes"],
     "protosieve.result": [
-        "OURS", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
+        "OURS", "BestOfSize", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
     ],
     "protosieve.result.files": ["as_dash", "check_output", "read_prototypes", "write_table"],
     "protosieve.weights": [

@@ -264,7 +264,8 @@ def test_of_prototypes_that_cover_coverage_is_told(tmp_path, given):
         result = ProtoSwap(6, kernel=result.kernel, objective=Coverage(), random_state=0).fit(data).result_
     found = told(result, data)
     similarity = result.kernel(result.sample.rows if not given else data, result.rows).max(axis=1)
-    random, covered, spread = found["quality"]["sentences"]
+    random, covered, spread, best = found["quality"]["sentences"]
+    assert best == f"They cover {result.certificate.best}."
     assert random.startswith("6 random rows would leave ")
     assert "times as much uncovered as these prototypes" in random
     assert covered.startswith(f"The 6 prototypes cover {100 * similarity.mean():.1f} %: on average the similarity ")

@@ -1,4 +1,7 @@
-"""Coverage: what ProtoSwap chooses by it, however the rows come, and what it says of the result."""
+"""Coverage: what selectors choose by it, however the rows come, and what it says of the result."""
+
+import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -6,12 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from protosieve import ParameterError, ProtoDash, ProtosieveWarning, ProtoSwap, _state, load
+from problems import make_problem
+from protosieve import (
+    InputError,
+    ParameterError,
+    ProtoBasic,
+    ProtoDash,
+    ProtosieveWarning,
+    ProtoStream,
+    ProtoSwap,
+    SieveStreaming,
+    Streak,
+    _state,
+    load,
+)
+from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
-from protosieve.objectives import Coverage
-from protosieve.selectors import SELECTORS
-from volumes import volume
+from protosieve.objectives import Coverage, SetFunction
+from protosieve.result import files as result_files
+from volumes import repeated, volume
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +71,44 @@ def test_chooses_what_the_literal_algorithm_chooses(seed, m, n, kernel, passes):
         order = rng.permutation(order)
     if twin.value > 0:
         assert ours.result_.objective == pytest.approx(twin.value / n, rel=1e-9)
+
+
+TWINS = {
+    ProtoBasic: oracles.protobasic_of,
+    Streak: oracles.streak_of,
+    SieveStreaming: oracles.sievestreaming_of,
+    ProtoDash: oracles.greedy_of,
+}
+each_other = pytest.mark.parametrize("selector", TWINS, ids=lambda cls: cls.__name__)
+
+
+@repeated
+@each_other
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Cosine(), Linear()], ids=repr)
+def test_the_others_choose_what_their_literal_twins_choose(selector, kernel):
+    """Similarities below zero count as zero: those of cosines are, as often as not."""
+    compared, seeds = 0, range(volume(25, 100))
+    for seed in seeds:
+        problem = make_problem(seed, n=12 + seed % 30)
+        K = kernel(problem.X, problem.target)
+        options = {"epsilon": problem.epsilon} if hasattr(selector(), "epsilon") else {}
+        run = TWINS[selector](oracles.Covering(K), problem.m, *options.values())
+        if run.margin < 1e-9 or not run.chosen:
+            continue
+        ours = selector(problem.m, kernel=kernel, objective=Coverage(), block_size=problem.block_size, **options)
+        if selector is ProtoDash:
+            ours.fit(problem.X, target=problem.target)
+            assert ours.order_.tolist() == run.order
+        else:
+            for i, chunk in enumerate(problem.chunks()):
+                ours.partial_fit(chunk, **({"target": problem.target} if i == 0 else {}))
+        assert sorted(ours.prototype_indices_.tolist()) == run.chosen
+        assert ours.objective_ == pytest.approx(run.objective, rel=1e-9)
+        nearest = np.maximum(K[ours.prototype_indices_], 0)
+        assert ours.objective_ == pytest.approx(nearest.max(axis=0).mean(), rel=1e-9)
+        assert ours.weights_.sum() == pytest.approx((nearest.max(axis=0) > 0).mean())
+        compared += 1
+    assert compared >= 0.6 * len(seeds)
 
 
 @settings(max_examples=volume(6, 30))
@@ -174,18 +229,201 @@ def test_what_does_not_go_together_is_refused(clusters):
         covers(candidates="all").fit(clusters)
     with pytest.raises(ParameterError, match=r"mean=ExactMean\(\) belongs to the kernel mean"):
         covers(mean=ExactMean()).fit(clusters)
-    with pytest.raises(ParameterError, match=r"ProtoDash needs gradients; Coverage has only exchanges: use ProtoSwap$"):
-        ProtoDash(3, objective=Coverage()).fit(clusters)
-
-
-def test_selectors_without_exchanges_say_who_has_them(clusters):
-    for cls in SELECTORS:
-        if cls is not ProtoSwap and hasattr(cls(), "objective") and "objective" in cls().get_params():
-            with pytest.raises(ParameterError, match="use ProtoSwap"):
-                cls(3, objective=Coverage()).fit(clusters)
+    others = "ProtoBasic, ProtoDash, ProtoSwap, SieveStreaming or Streak"
+    with pytest.raises(
+        ParameterError, match=f"ProtoStream needs gradients; Coverage has only values .*: use {others}$"
+    ):
+        ProtoStream(3, objective=Coverage()).fit(clusters)
+    with pytest.raises(ParameterError, match="SieveStreaming needs gains; SetFunction has only values: use ProtoBasic"):
+        SieveStreaming(3, objective=SetFunction(len)).fit(clusters)
 
 
 def test_the_sample_can_be_set_by_its_name(clusters):
     selector = covers().set_params(objective__sample=77)
     assert selector.get_params()["objective__sample"] == 77
     assert selector.fit(clusters).result_.parameters["objective"] == Coverage(77)
+
+
+def small(seed, target_rows=None):
+    """A few rows, a target, a kernel whose similarities may be negative, and what sets of the rows cover."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(int(rng.integers(4, 12)), 2)) + 0.3
+    target = rows if target_rows is None else rng.normal(size=(target_rows, 2))
+    kernel = [Gaussian(1.0), MultiScale(2.0), Cosine(), Linear()][seed % 4]
+    K = kernel(rows, target)
+    return rows, target, kernel, lambda members: oracles.covered(K, members) / len(target)
+
+
+each_cover = pytest.mark.parametrize("selector", [ProtoSwap, *TWINS], ids=lambda cls: cls.__name__)
+
+
+@repeated
+@each_cover
+def test_no_rows_of_the_size_cover_more_than_the_certificate_says(selector):
+    """By brute force over all sets."""
+    seeds = range(volume(24, 120))
+    for seed in seeds:
+        rows, _, kernel, f = small(seed)
+        m = 1 + seed % 4
+        result = selector(m, kernel=kernel, objective=Coverage(), random_state=0).fit(rows).result_
+        certificate, best = result.certificate, result.certificate.best
+        most = oracles.best_subset(f, len(rows), min(m, len(rows)))[1]
+        assert certificate.value <= most * (1 + 1e-9) <= best.bound * (1 + 2e-9)
+        assert best.ratio == best.at_least() == pytest.approx(certificate.value / best.bound)
+        assert (best.size, best.candidates, best.judges, best.population) == (m, *[len(rows)] * 3)
+        assert best.bound <= certificate.upper_bound
+        gains = sorted((f([*result.indices, j]) - f(result.indices) for j in range(len(rows))), reverse=True)
+        assert best.bound <= f(result.indices) + sum(gains[:m]) + 1e-12
+
+
+@repeated
+def test_the_paper_and_others_promise_what_holds():
+    """Theorem 5.5; Nemhauser, Wolsey and Fisher for greedy; Badanidiyuru et al. for sieves."""
+    for seed in range(volume(12, 60)):
+        rows, target, kernel, f = small(seed, target_rows=15)
+        m = 2 + seed % 3
+        best = oracles.best_subset(f, len(rows), min(m, len(rows)))[1]
+        if best <= 0:
+            continue
+        promised = {
+            ProtoBasic: singleton_guarantee(ratio_range(f, len(rows), min(m, len(rows)))).kappa,
+            ProtoDash: 1 - 1 / np.e,
+            SieveStreaming: 1 / 2 - 0.1,
+            ProtoSwap: 1 / 2,
+        }
+        for selector, share in promised.items():
+            ours = selector(m, kernel=kernel, objective=Coverage(), random_state=0).fit(rows, target=target)
+            assert share * best <= ours.objective_ * (1 + 1e-9)
+
+
+def test_the_share_of_the_best_holds_in_as_many_samples_as_it_says(clusters):
+    """Against the best two of the candidates by all rows, found by brute force."""
+    rows, kernel, held, repeats = clusters[::3], Gaussian(2.0), 0, volume(40, 200)
+    K = kernel(rows)
+    for seed in range(repeats):
+        selector = ProtoSwap(2, kernel=kernel, objective=Coverage(60), random_state=seed).partial_fit(rows)
+        result, objective = selector.result_, selector._known_objective()
+        best, drawn = result.certificate.best, objective.drawn.settled()
+        candidates = drawn.numbers[~(drawn.rows[:, None] == objective.judged_by()).all(axis=2).any(axis=1)]
+        assert (len(candidates), len(drawn.rows) - len(candidates)) == (best.candidates, best.judges)
+        most = max(oracles.covered(K, pair) for pair in itertools.combinations(candidates.tolist(), 2))
+        held += best.at_least(0.9) <= oracles.covered(K, result.indices) / most
+    assert held >= 0.9 * repeats
+
+
+def test_greedy_computes_again_what_does_not_fit(clusters):
+    rows = clusters.astype(np.float32)
+    kept, none, some = (
+        ProtoDash(12, kernel=MultiScale(2.0), objective=Coverage(), cache_size=size, random_state=0).fit(rows)
+        for size in (1000, 0, 0.5)
+    )
+    assert kept.order_.tolist() == none.order_.tolist() == some.order_.tolist()
+    assert np.all(np.diff(kept.order_objectives_) > 0)
+    assert kept.order_objectives_[-1] == pytest.approx(kept.objective_, rel=1e-6)
+    few = ProtoDash(5, kernel=MultiScale(2.0), objective=Coverage(), random_state=0).fit(rows)
+    assert few.order_.tolist() == kept.order_[:5].tolist()
+
+
+def test_exchanges_cover_as_much_as_greedy_and_greedy_more_than_sieves(clusters):
+    value = {
+        cls: cls(20, kernel=MultiScale(2.0), objective=Coverage(), random_state=0).fit(clusters[::2]).objective_
+        for cls in (ProtoSwap, ProtoDash, Streak, SieveStreaming, ProtoBasic)
+    }
+    assert value[ProtoSwap] >= value[ProtoDash] * (1 - 1e-3)
+    assert value[ProtoDash] > max(value[Streak], value[SieveStreaming]) > value[ProtoBasic]
+
+
+@each_cover
+def test_rows_that_judge_never_chose(selector, clusters):
+    """Nor at any time before, where the target follows the stream."""
+    fitted = selector(5, kernel=Linear(), objective=Coverage(100), random_state=0)
+    chose = []
+    for chunk in [clusters] if selector is ProtoDash else np.split(clusters, 5):
+        (fitted.fit if selector is ProtoDash else fitted.partial_fit)(chunk)
+        objective = fitted._known_objective()
+        chose.append((objective.target if objective.compared else objective.chosen_by()).left)
+    judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
+    assert 10 < len(judges) < 45
+    assert not (judges[:, None] == chose).all(axis=2).any()
+
+
+@pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
+    kernel = Gaussian(2.0)
+    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=False)
+    fed = selector(6, objective=Coverage(200), random_state=0)
+    fed.begin_by(made, clusters[:1])
+    target = made.drawn.settled().rows[:200]
+    plain = selector(6, kernel=kernel, objective=Coverage()).partial_fit(clusters, target=target)
+    assert set(fed.partial_fit(clusters).prototype_indices_) == set(plain.prototype_indices_)
+    assert fed.result_.certificate.best.candidates == 200
+
+
+@pytest.mark.parametrize("selector", [Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+@settings(max_examples=volume(6, 30))
+@given(st.integers(0, 10_000), st.sampled_from([Gaussian(1.0), Cosine()]), st.booleans())
+def test_sets_are_worth_what_their_members_cover(selector, seed, kernel, follows):
+    """Of the target as it was adopted last, whatever sets were judged by before; full and closed ones too."""
+    problem = make_problem(seed, n=50)
+    fed = selector(problem.m, kernel=kernel, objective=Coverage(12), block_size=problem.block_size, random_state=seed)
+    for i, chunk in enumerate(np.split(problem.X, 7 * np.arange(1, 7))):
+        fed.partial_fit(chunk, target=None if follows or i else problem.target)
+        progress, objective = fed._stream.progress, fed._stream.objective
+        if progress is None:
+            continue
+        target = objective.snapshot if follows else objective.drawn.rows[:12]
+        K = kernel(problem.X, target)
+        for sieve in progress.all():
+            members = progress.pool.indices[sieve.members]
+            assert sieve.value == pytest.approx(oracles.covered(K, members) / len(target), abs=1e-12)
+            assert len(sieve.qp.near) == (0 if sieve.qp.is_sealed else len(target))
+        alone = np.maximum(K[progress.pool.indices[: progress.pool.size]], 0).mean(axis=1)
+        np.testing.assert_allclose(progress.pool.mu[: progress.pool.size], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("selector", [Streak, SieveStreaming], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("target", [None, slice(None)])
+def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, clusters):
+    """A stream's own are by what was known at the time, of which a fifth only judges."""
+    rows = np.random.default_rng(0).permutation(clusters)
+    target = None if target is None else rows
+    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100).partial_fit(rows, target=target)
+    result = fed.result_
+    assert result.residual == pytest.approx(fed.standing_.residual, abs=0.05 if target is None else 1e-12)
+    assert result.trace.rows_seen.tolist() == list(range(100, 1501, 100))
+    assert np.all(result.trace.bound == 1)
+    if target is not None:
+        assert np.all(np.diff(result.trace.objective) >= 0)
+
+
+def test_a_level_between_0_and_1_is_asked_for(clusters):
+    best = covers().fit(clusters).result_.certificate.best
+    assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.ratio
+    with pytest.raises(ParameterError, match=r"level must be between 0 and 1, such as 0.95; got 1"):
+        best.at_least(1)
+
+
+def test_two_rows_that_judge_are_too_few_to_be_sure_of_anything(clusters):
+    best = covers(1, sample=8).fit(clusters).result_.certificate.best
+    assert (best.candidates, best.judges, best.population) == (8, 2, 1500)
+    assert best.standard_error == np.inf
+    assert best.at_least() == 0
+    assert str(best).startswith("with 95 % confidence at least 0 % of what the best 1 of 8 rows of the target could")
+
+
+def test_the_certificate_speaks_of_the_best_and_is_read_back(clusters):
+    certificate = covers().fit(clusters).result_.certificate
+    assert str(certificate).endswith(" could cover, by 75 others of its 1,500")
+    assert "of full coverage" in str(certificate)
+    known = {"value": certificate.value, "upper_bound": certificate.upper_bound, "sampling": None}
+    again = result_files._read._certificate(known | {"best": dataclasses.asdict(certificate.best)})
+    assert again.best == certificate.best
+    assert result_files._read._certificate(known).best is None
+
+
+@each_other
+def test_similarities_that_no_number_holds_are_refused(selector):
+    rows = np.ones((600, 3))
+    rows[520] = 1e200
+    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"):
+        selector(3, kernel=Linear(), objective=Coverage()).fit(rows, target=rows[520:521])

@@ -76,6 +76,7 @@ KINDS = {
     "one by one": {"method": "streak"},
     "a target": {"target": True},
     "cover": {"partition_rows": 600, "goal": "cover"},
+    "cover, one by one": {"method": "streak", "goal": "cover"},
 }
 
 
@@ -110,7 +111,12 @@ def stop_after(ticks):
     return watch
 
 
-PASSES = {"one by one": {"survey", "sum", "select"}, "a target": {"survey", "sum", "fetch"}, "cover": {"survey"}}
+PASSES = {
+    "one by one": {"survey", "sum", "select"},
+    "a target": {"survey", "sum", "fetch"},
+    "cover": {"survey"},
+    "cover, one by one": {"survey", "select"},
+}
 
 KEPT = r"stopped (at row [\d,]+|after \d of \d partitions) of pass \d of \d; what was done is kept in .*work: the same"
 

@@ -165,8 +165,9 @@ def _of_coverage(result: Prototypes) -> Iterator[tuple[str, float, str]]:
 def _covered(subject: ResultWithData) -> list[str]:
     """How much of the data the prototypes cover, and how that differs from row to row."""
     result, similarity = subject.result, subject.similarity
-    sample = result.certificate.sample
-    by = "" if sample is None else f", judged by a sample of {counted(sample, 'row')}"
+    best = result.certificate.best
+    estimated = best is not None and best.judges < best.population
+    by = f", judged by {counted(best.judges, 'row')} that had no part in the choice" if best and estimated else ""
     cover, which = ("covers", "it") if len(result) == 1 else ("cover", "the nearest of them")
     said = f"The {prototypes(len(result))} {cover} {percent(result.residual)}{by}"
     said += f": on average the similarity of a row to {which} is {result.objective:.3g} of at most "
@@ -174,6 +175,8 @@ def _covered(subject: ResultWithData) -> list[str]:
     if similarity is not None:
         half, most = np.quantile(similarity, [0.5, 0.1]).tolist()
         lines.append(f"For half of the rows it is {half:.2g} or more, for nine of ten {most:.2g} or more.")
+    if best is not None:
+        lines.append(f"They cover {best}.")
     return [*lines, *_fewer_than_allowed(result)]
 
 

@@ -51,7 +51,7 @@ def summary_of(subject: ResultWithData) -> list[Fact]:
     ]
     facts += [("Goal", "cover", "every row is to have a prototype near it")] if result.covers else []
     facts += [("Kernel", rounded(repr(result.kernel)), _width(result))] if result.kernel is not None else []
-    if result.kernel is not None and not (result.covers and result.certificate.sampling is None):
+    if result.kernel is not None and not (result.covers and result.certificate.best is None):
         facts.append(("Judged by", *_judge(result)))
     if subject.sample is not None:
         rows, of = len(subject.sample), "the target" if subject.is_target else "the data"
@@ -117,7 +117,9 @@ def _width(result: Prototypes) -> str:
 
 
 def _judge(result: Prototypes) -> tuple[str, str]:
-    sampling = result.certificate.sampling
+    sampling, best = result.certificate.sampling, result.certificate.best
+    if best is not None and best.judges < best.population:
+        return counted(best.judges, "row"), f"of the {best.population:,} to be covered; they had no part in the choice"
     if sampling is None:
         return "all rows", "value and bound are exact"
     note = f"a uniform sample of {sampling.population:,}; the standard error says what that is worth"

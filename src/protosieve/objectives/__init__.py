@@ -1,7 +1,7 @@
 """Objectives: what a selection is worth."""
 
 from protosieve.objectives._base import Block, Need, Objective, Weighed, same
-from protosieve.objectives._coverage import Coverage
+from protosieve.objectives._coverage import Coverage, Covered
 from protosieve.objectives._features import FeatureObjective, SmoothObjective
 from protosieve.objectives._fitted import Fit, FittedObjective
 from protosieve.objectives._glm import LeastSquares, Logistic, Poisson
@@ -11,6 +11,7 @@ from protosieve.objectives._set_function import SetFunction
 __all__ = [
     "Block",
     "Coverage",
+    "Covered",
     "FeatureObjective",
     "Fit",
     "FittedObjective",

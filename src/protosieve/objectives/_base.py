@@ -21,6 +21,7 @@ class Need(StrEnum):
 
     VALUES = "values"
     GRADIENTS = "gradients"
+    GAINS = "gains"
     EXCHANGES = "exchanges"
 
 
@@ -35,6 +36,7 @@ class Block:
     diagonal: Float64
     signed: bool = False
     sums: Float64 | None = None  # what a mean that follows the stream learns of them
+    similarities: Array | None = None  # to the rows of the target, where sets are judged by each of these
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -62,8 +64,9 @@ class Weighed:
 class Objective(ABC):
     """What a selection is worth: ``f(L)``, the largest ``l(w)`` with weights on rows of L alone; no rows are worth 0.
 
-    ``offers`` lists what it can compute: *values* of sets, *gradients* of rows that are not in a set, *exchanges* of a
-    member for a row (where ``l`` is quadratic). A selector that needs more raises an error before it starts.
+    ``offers`` lists what it can compute: *values* of sets, *gradients* of rows that are not in a set, *gains* of such
+    rows (what each adds, which only falls as a set grows), *exchanges* of a member for a row. A selector that needs
+    more raises an error before it starts.
     """
 
     offers: ClassVar[tuple[Need, ...]]

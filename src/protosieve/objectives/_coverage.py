@@ -1,24 +1,75 @@
 """Coverage: every row of the target should have a prototype near it."""
 
+import copy
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._threads import ahead_of
+from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import ParameterError, arg
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, Points
-from protosieve.means import candidates_in
+from protosieve.means import FOREVER, candidates_in
 from protosieve.objectives._base import Block, Need, Objective, Weighed
-from protosieve.sampling import UniformSample
+from protosieve.sampling import UniformSample, hashes
 
-__all__ = ["Coverage"]
+__all__ = ["Coverage", "Covered"]
 
 _BLOCK = 512
+_CANDIDATES = 64  # compared with all rows that judge at once
+_TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
 _JUDGES = 4  # for so many rows that prototypes are chosen by, one that only judges them
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Covered:
+    """What a set covers: of each row of the target the similarity to its nearest member, or zero.
+
+    It stands where a `NonNegativeQP` stands in a set of the kernel mean. O(sample) memory; O(1) when `sealed`.
+    """
+
+    size: int
+    value: float
+    near: Array
+
+    @classmethod
+    def of(cls, size: int, near: Array) -> "Covered":
+        return cls(size, float(near.mean(dtype=np.float64)), near)
+
+    @property
+    def weights(self) -> Float64:
+        """None so far: shares are counted at the end."""
+        return np.zeros(self.size)
+
+    @property
+    def is_sealed(self) -> bool:
+        return not len(self.near)
+
+    def gains(self, similarities: Array) -> Float64:
+        """What newcomers with these similarities to the target would add; it overwrites them."""
+        return np.asarray(_gained(similarities, self.near).mean(axis=1, dtype=np.float64))
+
+    def twin(self) -> "Covered":
+        """A copy; nothing in it changes."""
+        return self
+
+    def sealed(self) -> "Covered":
+        """No row will be judged from here any more."""
+        return replace(self, near=self.near[:0].copy())
+
+    def _check_form(self) -> None:
+        require(are_counts(self.size) and self.near.ndim == 1, "what a set covers")
+        require(are_finite(self.value, self.near), "what a set covers")
+
+    def _check(self) -> None:
+        self._check_form()
 
 
 @storable
@@ -29,7 +80,8 @@ class Coverage(Objective):
     The objective to choose rows for labelling, for looking at, or as neighbours to classify by. The kernel mean
     *matches*: weighted prototypes have the statistics of the data. This one *covers*: no row is far from a prototype.
     It is monotone and submodular, and known as facility location; with a distance in place of a similarity it is
-    k-medoids. A row is not covered by a prototype of similarity zero or less.
+    k-medoids. A row is not covered by a prototype of similarity zero or less, as those of `Cosine` may be: f counts
+    ``max(k, 0)``.
 
     Weights are the shares of the target that are nearest to each prototype; they sum to 1.
 
@@ -43,6 +95,14 @@ class Coverage(Objective):
     -----
     The kernel is that of the selector. Which rows are nearest does not depend on the width of a Gaussian, only how much
     a row far from all prototypes counts; the result hardly does either.
+
+    `ProtoSwap` compares rows when a result is asked for, and covers most. `ProtoDash` is greedy. `Streak`,
+    `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target they do so by the sample as it was when
+    the stream had nine tenths of its rows, and all sets are compared with it anew when it changes. A row costs as many
+    kernel values as the sample has rows, and a set keeps a number for each of these.
+
+    ``result_.certificate.best`` says how much less is covered than by the best rows of the same number, which nobody
+    knows: see `protosieve.result.BestOfSize`.
 
     Examples
     --------
@@ -61,7 +121,7 @@ class Coverage(Objective):
     True
     """
 
-    offers: ClassVar[tuple[Need, ...]] = (Need.EXCHANGES,)
+    offers: ClassVar[tuple[Need, ...]] = (Need.VALUES, Need.GAINS, Need.EXCHANGES)
     explains: ClassVar[str] = "full coverage"
     compares_rows: ClassVar[bool] = True
     signed = False
@@ -70,18 +130,31 @@ class Coverage(Objective):
     kernel: Kernel | None = field(default=None, repr=False, compare=False)
     drawn: UniformSample | None = field(default=None, repr=False, compare=False)
     follows: bool = field(default=False, repr=False, compare=False)  # whether the stream is the target
+    compared: bool = field(default=False, repr=False, compare=False)  # whether rows are compared with it as they come
+    snapshot: Array | None = field(default=None, repr=False, compare=False)  # by these, where it follows the stream
+    adopted: int = field(default=0, repr=False, compare=False)  # rows seen when that was made
+    _points: Points | None = field(default=None, init=False, repr=False, compare=False)  # the same, prepared
 
     def __post_init__(self) -> None:
         if isinstance(self.sample, bool) or not isinstance(self.sample, numbers.Integral) or self.sample < 1:
             raise ParameterError(f"Coverage: {arg('sample')} must be a whole number of at least 1, got {self.sample!r}")
 
-    def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int) -> "Coverage":
-        """The objective for a target, or for a stream of rows like these that is its own."""
-        drawn = UniformSample.empty(self.sample + self.sample // _JUDGES, like, seed)
+    def __deepcopy__(self, memo: object) -> "Coverage":
+        """A copy that shares all but the sample: other arrays are replaced, never written to."""
+        twin = copy.copy(self)
+        twin.drawn = copy.deepcopy(self.drawn)
+        return twin
+
+    def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int, compared: bool) -> "Coverage":
+        """The objective for a target, or for a stream of rows like these, its first, that is its own."""
+        drawn = UniformSample.empty(self.sample - (-self.sample // _JUDGES), like, seed)
+        found = replace(self, kernel=kernel, drawn=drawn, follows=target is None, compared=compared)
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
             drawn.settle()
-        return replace(self, kernel=kernel, drawn=drawn, follows=target is None)
+        elif compared:
+            found.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
+        return found
 
     def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
         """The objective for a target by rows that were drawn at random of its ``population`` rows, in any order.
@@ -104,15 +177,49 @@ class Coverage(Objective):
         return "All rows are too far from the target for this width: choose a larger one"
 
     def keeps_more(self) -> str:
-        return "Copies of a row cover nothing that it does not"
+        return "ProtoSwap and ProtoDash keep as many as add anything; copies of a row add nothing"
 
     def block(self, first: int, rows: Array) -> Block:
-        """Rows as they are: they are compared when a result is asked for."""
-        return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
+        """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
+        if not self.compared:
+            return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
+        with np.errstate(all="ignore"):
+            points = self.compared_by.prepare(rows)
+            similarities = np.maximum(self.compared_by.block(points, self.target), 0)
+            mu = similarities.mean(axis=1, dtype=np.float64)
+        wrong = np.flatnonzero(~np.isfinite(mu))
+        if len(wrong):
+            raise InputError(
+                f"row {first + wrong[0]}: its similarity to the target under {self.compared_by!r} is {mu[wrong[0]]}; "
+                f"scale the columns or choose a width that {rows.dtype} can hold"
+            )
+        return Block(first, rows, points, mu, np.ones(len(rows)), similarities=similarities)
+
+    def at_zero(self, rows: Array) -> Float64:
+        parts = (self.block(0, rows[start : start + _BLOCK]).mu for start in range(0, len(rows), _BLOCK))
+        return np.concatenate([np.zeros(0), *parts])
 
     def observe(self, block: Block) -> None:
         if self.follows:
             self._sample.observe(block.rows, block.numbers)
+
+    @property
+    def in_threads(self) -> bool:
+        return self.compared and self.compared_by.in_threads
+
+    def rows_ahead(self) -> int:
+        """A refresh is due when the stream has grown by a tenth; after the first block, that all begins with."""
+        if not (self.follows and self.compared):
+            return FOREVER
+        return max(-(-11 * self.adopted // 10), 1) - self._sample.seen
+
+    def refresh(self) -> bool:
+        if not (self.follows and self.compared) or self.adopted == self._sample.seen:
+            return False
+        self._sample.settle()
+        self.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
+        self.adopted, self._points = self._sample.seen, None
+        return True
 
     @property
     def _sample(self) -> UniformSample:
@@ -125,14 +232,49 @@ class Coverage(Objective):
         assert self.kernel is not None
         return self.kernel
 
+    @property
+    def target(self) -> Points:
+        """The rows of the target by which rows are judged as they come."""
+        if self._points is None:
+            self._points = self.chosen_by() if self.snapshot is None else self.compared_by.prepare(self.snapshot)
+        return self._points
+
     def chosen_by(self) -> Points:
-        """The rows of the target by which rows are chosen."""
+        """The rows of the target by which rows are chosen, as of now."""
         return self.compared_by.prepare(self._sample.settled().rows[: self.sample])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
         sample = self._sample.settled()
-        return sample.rows if sample.is_whole else sample.rows[self.sample :]
+        return sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=True)
+
+    def _part(self, rows: Array, numbers: NDArray[np.int64], *, judges: bool) -> Array:
+        """Those of the sample that judge, or those that choose; all if there are none."""
+        mine = self._are_judges(numbers) == judges
+        return rows[mine] if mine.any() else rows
+
+    def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
+        if self.follows and self.compared:
+            return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
+        return np.arange(len(numbers)) >= self.sample
+
+    # -- sets
+
+    def empty(self) -> Covered:
+        """The set without members."""
+        return Covered(0, 0.0, np.zeros(len(self.target), self.target.left.dtype))
+
+    def cover(self, rows: Array, sets: Sequence[Sequence[int]]) -> list[Covered]:
+        """What sets of these rows cover, each given by the places of its members. O(len(rows) sample d)."""
+        points, target = self.compared_by.prepare(rows), self.target
+        near = np.zeros((len(sets), len(target)), target.left.dtype)
+        for start in range(0, len(target), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            K = self.compared_by.block(points, target.take(part))
+            for line, members in zip(near, sets, strict=True):
+                np.maximum(line[part], K[members].max(axis=0, initial=0), out=line[part])
+        return [Covered.of(len(members), line.copy()) for line, members in zip(near, sets, strict=True)]
 
     def nearest(self, prototypes: Array, rows: Array) -> tuple[Indices, Float64]:
         """Of each row the nearest prototype, and the similarity to it. O(rows prototypes d)."""
@@ -152,13 +294,82 @@ class Coverage(Objective):
         whole = self._sample.settled()
         nearest, similarities = self.nearest(rows, whole.rows)
         shares = np.bincount(nearest[similarities > 0], minlength=len(rows)) / len(nearest)
-        judged = similarities if whole.is_whole else similarities[self.sample :]
+        judged = similarities if whole.is_whole else self._part(similarities, whole.numbers, judges=True)
         return Weighed(shares, float(np.maximum(judged, 0).mean()))
 
+    def best_possible(self, prototypes: Array, room: int) -> tuple[Float64, Float64, int]:
+        """What is covered of each row that judges; what has at least the mean that the best ``room`` candidates have;
+        and how many candidates there are. These are rows of the sample: all where that is the whole target, else those
+        that do not judge. O(sample judges d).
+
+        For any level y(x) of each row and any rows S*, ``max_{s in S*} k(x, s) <= y(x) + sum_{s in S*} max(k(x, s) -
+        y(x), 0)``. So the mean of y, and the sum of the ``room`` largest means of ``max(k(x, s) - y(x), 0)``, bound
+        ``f(S*)``. Where y is what prototypes cover, these are what candidates would add to them. Prototypes then add
+        nothing; a level nearer to the second nearest of them makes all alike, and the bound closer. Two are tried.
+        """
+        kernel, sample, judges = self.compared_by, self._sample.settled(), self.judged_by()
+        candidates = sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=False)
+        near, target = self._two_nearest(prototypes, judges), kernel.prepare(judges)
+        levels = [near[0], near[0] - _TOWARDS_SECOND * (near[0] - near[1])]
+
+        def similarities(which: slice | Indices) -> Array:
+            return kernel.block(kernel.prepare(candidates[which]), target)
+
+        def sums(start: int) -> Float64:
+            lines = similarities(slice(start, start + _CANDIDATES))
+            return np.stack([_gained(lines.copy(), level).sum(axis=1, dtype=np.float64) for level in levels])
+
+        starts = range(0, len(candidates), _CANDIDATES)
+        found = np.concatenate(list(ahead_of(sums, starts, in_threads=kernel.in_threads)), axis=1)
+        most = np.argsort(-found, axis=1, kind="stable")[:, :room]
+        bounds = [
+            level + _gained(similarities(rows), level).sum(axis=0, dtype=np.float64)
+            for level, rows in zip(levels, most, strict=True)
+        ]
+        return near[0].astype(np.float64), min(bounds, key=np.mean), len(candidates)
+
+    def _two_nearest(self, prototypes: Array, rows: Array) -> Array:
+        """The similarities of each row to its nearest and second nearest prototype, or zero; in two lines."""
+        kernel, chosen = self.compared_by, self.compared_by.prepare(prototypes)
+        found = np.zeros((2, len(rows)), rows.dtype)
+        for start in range(0, len(rows), _BLOCK):
+            K = kernel.block(chosen, kernel.prepare(rows[start : start + _BLOCK]))
+            K.sort(axis=0)
+            found[: len(K), start : start + _BLOCK] = np.maximum(K[:-3:-1], 0)
+        return found
+
+    @property
+    def n_target(self) -> int:
+        """Rows of the target."""
+        return self._sample.seen
+
     def singles(self, block: Block) -> Float64:
-        raise NotImplementedError("rows are compared when a result is asked for")
+        return np.asarray(np.sqrt(block.mu))
 
     def upper_bound(self, step: int) -> float:
-        """The similarity of rows to themselves."""
-        rows = self.judged_by()
-        return float(self.compared_by.diagonal(self.compared_by.prepare(rows)).mean(dtype=np.float64))
+        """``k(x, s) <= |phi(x)| |phi(s)|``: of rows no longer than the known ones none covers more."""
+        judges, known = (self.compared_by.prepare(of) for of in (self.judged_by(), self._sample.settled().rows))
+        return float(self._lengths(judges).mean() * self._lengths(known).max())
+
+    def running_bound(self, step: int) -> float:
+        lengths = self._lengths(self.target)
+        return float(lengths.mean() * lengths.max())
+
+    def moving_bound(self, step: int) -> float | None:
+        return self.running_bound(step) if self.follows else None
+
+    def _lengths(self, points: Points) -> Float64:
+        return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
+
+    def _check_form(self) -> None:
+        kernel, drawn, snapshot = self.kernel, self.drawn, self.snapshot
+        require((kernel is None) == (drawn is None), "the sample of a target")
+        require(snapshot is None or are_rows(snapshot), "the rows of a target")
+        require((snapshot is not None) == (self.follows and self.compared), "the rows of a target")
+        require(drawn is None or (are_counts(self.adopted) and self.adopted <= drawn.seen), "what is known of a target")
+
+
+def _gained(similarities: Array, near: Array) -> Array:
+    """What newcomers add to what is covered of each row; it overwrites their similarities."""
+    np.subtract(similarities, near, out=similarities)
+    return np.maximum(similarities, 0, out=similarities)

@@ -164,7 +164,8 @@ class Plan:
     def coverage(self) -> Coverage:
         """What results are judged by if prototypes are to cover the target: the sample of it."""
         wanted = self.job.options.objective["objective"]
-        return wanted.by(self.kernel, self._sample.rows, self.n_target)
+        found = wanted.by(self.kernel, self._sample.rows, self.n_target)
+        return replace(found, compared=self.job.options.judges_rows)
 
     def covering(self) -> Prototypes:
         """ProtoSwap's choice of rows that cover the target."""

@@ -20,7 +20,7 @@ from protosieve.passes._job import Job
 from protosieve.passes._tables import Records
 from protosieve.preprocess import Encoding, Layout
 from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
-from protosieve.selectors import StreamSelector
+from protosieve.selectors import StreamSelector, certificate_of_cover
 from protosieve.weights import NonNegativeQP
 
 __all__ = ["Selected", "UnlikeHead", "by_sample", "result_of", "typed"]
@@ -109,8 +109,8 @@ def by_sample(
     with one_thread():
         if isinstance(judge, Coverage):
             judge = judge.by(judge.compared_by, rows[order], population)
-            value, bound = judge.weigh(chosen.rows, chosen.weights).value, judge.upper_bound(_BLOCK)
-            certificate = replace(chosen.certificate, value=value, upper_bound=bound)
+            value = judge.weigh(chosen.rows, chosen.weights).value
+            certificate = certificate_of_cover(judge, chosen.rows, value, selector.n_prototypes)
         else:
             judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
             sampled = judge.sampled()
@@ -230,6 +230,7 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
             "mmd_bound": result.certificate.mmd_bound(),
             "sampling": None if sampling is None else dataclasses.asdict(sampling),
             "whole": result.certificate.whole,
+            "best": None if result.certificate.best is None else dataclasses.asdict(result.certificate.best),
         },
         "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
         "residual_of_random_rows": random_residual,

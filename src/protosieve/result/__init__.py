@@ -1,9 +1,19 @@
 """A result: the prototypes, how good they are, and where they came from."""
 
 from protosieve.result._cells import arrow_values
-from protosieve.result._certificate import Certificate
+from protosieve.result._certificate import BestOfSize, Certificate
 from protosieve.result._origin import OURS, DataSample, Origin, own_names
 from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
 
-__all__ = ["OURS", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names"]
+__all__ = [
+    "OURS",
+    "BestOfSize",
+    "Certificate",
+    "DataSample",
+    "Origin",
+    "Prototypes",
+    "Trace",
+    "arrow_values",
+    "own_names",
+]

@@ -3,13 +3,100 @@
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
 from scipy.special import ndtri
 
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError, arg
 from protosieve.means import Judge, SamplingError
 
-__all__ = ["Certificate"]
+__all__ = ["BestOfSize", "Certificate"]
+
+
+_FEWEST = 3  # rows whose spread says anything
+
+
+@dataclass(frozen=True)
+class BestOfSize:
+    """How far a selection that covers is from the best of its size, which nobody knows.
+
+    What is covered is submodular: a row adds less to more rows. So for the best ``size`` rows S* of the ``candidates``,
+
+        f(S*)  <=  f(S + S*)  <=  f(S) + sum_{j in S*} (f(S + j) - f(S))  <=  f(S) + the ``size`` largest gains
+
+    which is the ``bound``, or closer (see `Coverage.best_possible`). Candidates are the known rows of the target, all
+    of them or a uniform sample; nothing is claimed of others. Where only some rows of the target judge, which had no
+    part in the choice, value and bound are estimates for its ``population``.
+
+    Attributes
+    ----------
+    size, candidates : int
+        The bound holds for any so many of these rows.
+    value, bound : float
+        Of the selection, and of those rows, both by the rows that judge.
+    judges, population : int
+        Rows of the target that judge, and how many there are.
+    standard_error : float
+        Of the `ratio`; 0 where all rows judge.
+    """
+
+    size: int
+    candidates: int
+    value: float
+    bound: float
+    judges: int
+    population: int
+    standard_error: float
+
+    @classmethod
+    def by(cls, near: Float64, most: Float64, full: float, size: int, candidates: int, population: int) -> "BestOfSize":
+        """From what the selection covers of each row that judges, and what no ``size`` candidates exceed in the mean;
+        ``full`` is what no rows exceed.
+        """
+        n, value = len(near), float(near.mean())
+        best = most if most.mean() < full else np.full(n, full)
+        bound, left_out = float(best.mean()), 1 - n / population
+        if not left_out or not bound > 0:
+            error = 0.0
+        elif n < _FEWEST:
+            error = math.inf
+        else:
+            error = float(np.std(near - value / bound * best, ddof=1)) / bound * math.sqrt(left_out / n)
+        return cls(size, candidates, value, bound, n, population, error)
+
+    @property
+    def ratio(self) -> float:
+        """``value / bound``: the selection covers this share of the best or more, by the rows that judge."""
+        return self.value / self.bound if self.bound > 0 else 1.0
+
+    def at_least(self, level: float = 0.95) -> float:
+        """The share for all rows of the target, in a share ``level`` of samples; `ratio` where all rows judge.
+
+        The mean of ``f(S) - ratio f(S*)`` over rows that had no part in the choice is nearly normal. How much it varies
+        is known of the rows with the largest gains only, and taken from there.
+        """
+        _check_level(level)
+        if math.isinf(self.standard_error):
+            return 0.0
+        return max(0.0, self.ratio - max(0.0, float(ndtri(level))) * self.standard_error)
+
+    def __str__(self) -> str:
+        best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could cover"
+        if self.judges == self.population:
+            return f"at least {_rounded_down(self.ratio)} % of {best}"
+        return (
+            f"with 95 % confidence at least {_rounded_down(self.at_least())} % of {best}, by {self.judges:,} others of "
+            f"its {self.population:,}"
+        )
+
+
+def _rounded_down(share: float) -> str:
+    return f"{math.floor(1000 * share) / 10:g}"
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ParameterError(f"{arg('level')} must be between 0 and 1, such as 0.95; got {level!r}")
 
 
 @dataclass(frozen=True)
@@ -21,13 +108,15 @@ class Certificate:
     `standard_error` and `mmd_bound` say how accurate they are; where the mean is exact, None and the MMD.
 
     For other objectives than the kernel mean the bound is a value that no choice of rows exceeds: for regressions all
-    there is to explain. For a `SetFunction` no bound is known: it is NaN, and so are ratio and residual.
+    there is to explain. For a `SetFunction` no bound is known: it is NaN, and so are ratio and residual. For
+    `Coverage`, ``best`` compares the selection with the best of its size, too.
     """
 
     value: float
     upper_bound: float
     sampling: SamplingError | None = field(default=None, repr=False)
     whole: str | None = field(default=None, repr=False)  # what the bound is of, where that is not the kernel mean
+    best: BestOfSize | None = field(default=None, repr=False)
 
     @classmethod
     def by(cls, judge: Judge, prototypes: Array, weights: Float64) -> "Certificate":
@@ -72,8 +161,7 @@ class Certificate:
         It holds for large samples. With fewer than about 100 rows, or a kernel that a few distant rows dominate, it is
         less reliable. Where the mean is exact, it is the MMD itself.
         """
-        if not 0 < level < 1:
-            raise ParameterError(f"{arg('level')} must be between 0 and 1, such as 0.95; got {level!r}")
+        _check_level(level)
         if self.sampling is None:
             return self.mmd
         if math.isinf(self.sampling.of_squared_mmd):
@@ -88,6 +176,8 @@ class Certificate:
             f"the prototypes carry {100 * self.ratio:.4g} % of {whole} "
             f"(l = {self.value:.6g} of at most {self.upper_bound:.6g})"
         )
+        if self.best is not None:
+            return f"{carried}: {self.best}"
         if self.sampling is None:
             return carried
         return (

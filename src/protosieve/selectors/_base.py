@@ -20,7 +20,7 @@ from protosieve._threads import ahead_of
 from protosieve._typed import are_finite, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
-from protosieve.objectives import Block, KernelMean, Objective, same
+from protosieve.objectives import Block, Coverage, KernelMean, Objective, same
 from protosieve.result import Prototypes
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
@@ -222,6 +222,8 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         """Begin a stream of rows like these, judged by an objective that was made elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
+        if isinstance(objective, Coverage):
+            objective = replace(objective, compared=not self._chooses_from_sample)
         stream.objective = cast(ObjectiveT, objective)
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None

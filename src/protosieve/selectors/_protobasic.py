@@ -85,6 +85,8 @@ class ProtoBasic(StreamSelector[Best, Objective]):
     selector, and the right one if all you want is the part of the source that is most like the target. Of equal
     gradients the earlier row stays.
 
+    Where the objective has values only, of sets, the m rows that are worth most alone are kept (Theorem 5.5).
+
     A better row can lower ``l`` of the set; what never falls along the stream is ``sum_j mu_j^2``, on which the
     guarantee rests.
 
@@ -98,8 +100,9 @@ class ProtoBasic(StreamSelector[Best, Objective]):
         How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
         50,000 rows, else calibrated.
     objective : Objective, optional
-        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic`, `Poisson`, or `SetFunction` for a
-        function of your own. See `protosieve.objectives`. Kernel and mean are not used then.
+        What to maximise instead of the kernel mean: `Coverage`, which takes a kernel and no mean, `LeastSquares`,
+        `Logistic`, `Poisson`, or `SetFunction` for a function of your own, which take neither. See
+        `protosieve.objectives`.
     random_state : int, NumPy generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
@@ -133,7 +136,7 @@ class ProtoBasic(StreamSelector[Best, Objective]):
 
     method: ClassVar[str] = "basic"
     summary: ClassVar[str] = "the rows most similar to the target"
-    _needs: ClassVar[Need] = Need.VALUES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.VALUES,)
 
     objective: Objective | None = None
 

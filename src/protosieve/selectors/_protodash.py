@@ -10,7 +10,7 @@ import numpy as np
 
 from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Kernel, Points
-from protosieve.objectives import Block, FittedObjective, KernelMean, Objective
+from protosieve.objectives import Block, Coverage, Covered, FittedObjective, KernelMean, Need, Objective
 from protosieve.selectors._batch import BatchSelector, Picks, earliest, rounding
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rules import Rule
@@ -23,11 +23,12 @@ _SHORTLIST = 512  # rows a guess chooses from, at least
 _PER_STEP = 16  # of the shortlist for each step that is guessed
 _EVEN = 8  # steps are guessed in multiples of this, products of other widths take up to twice as long
 _MOST = 32  # steps guessed at once
+_LOOKED_AT = 64  # rows whose gains are computed at once
 _PART = 2048  # rows whose gradients are computed at once: the products stay in the cache
 
 
 @parameters
-class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
+class ProtoDash(BatchSelector[KernelMean | FittedObjective | Coverage]):
     """Take the row with the largest gradient, solve the weights again, m times; all rows in memory.
 
     The gradient of ``l`` at row j, ``mu_j - sum_i w_i k(x_i, x_j)``, says how much of the target near j the prototypes
@@ -48,11 +49,13 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
     mean : Mean, optional
         How the target's mean is computed; by default exact for up to 10,000 to 50,000 rows, else calibrated.
     cache_size : float, default 1000
-        Megabytes kept of similarities between all rows and the prototypes. All of them are n m numbers; what does not
-        fit is computed again when needed: slower, the same rows. With 0 memory is that of the rows and O(64 n + m^2).
+        Megabytes kept of similarities between all rows and the prototypes, or with `Coverage` between rows and the
+        target. All of the first are n m numbers; what does not fit is computed again when needed: slower, the same
+        rows. With 0 memory is that of the rows and O(64 n + m^2).
     objective : Objective, optional
-        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic` or `Poisson`; see
-        `protosieve.objectives`. Rows are features then, and kernel and mean are not used.
+        What to maximise instead of the kernel mean; see `protosieve.objectives`. With `Coverage`, which takes a kernel
+        and no mean, the row that adds most comes next: at least ``1 - 1/e`` of what the best m rows cover. With
+        `LeastSquares`, `Logistic` or `Poisson` rows are features; they take neither.
     random_state : int, Generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
@@ -68,12 +71,15 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
     The gradients of all rows after every single choice would be a product of a matrix and a vector each time, limited
     by the speed of memory. Instead some steps are guessed from a shortlist of rows with large gradients, then the
     gradients of all rows at all these steps come from one product of matrices, and the guess holds up to the first step
-    at which some row had a larger gradient. The choice is the one exact greedy makes.
+    at which some row had a larger gradient. The choice is the one exact greedy makes. With `Coverage` a row adds ever
+    less, so only rows that once would have added as much as the next choice does are looked at again (Minoux).
 
     References
     ----------
     K. S. Gurumoorthy, A. Dhurandhar, G. Cecchi, C. Aggarwal: Efficient Data Representation by Selecting Prototypes with
     Importance Weights. ICDM 2019; arXiv:1707.01212 (2017).
+
+    M. Minoux: Accelerated greedy algorithms for maximizing submodular set functions. 1978.
 
     Examples
     --------
@@ -92,6 +98,7 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
 
     method: ClassVar[str] = "dash"
     summary: ClassVar[str] = "over all rows at once, the largest gradient first"
+    _needs: ClassVar[tuple[Need, ...]] = (Need.GRADIENTS, Need.GAINS)
     _rules: ClassVar[dict[str, Rule]] = {
         **BatchSelector._rules,
         "cache_size": Rule(
@@ -102,13 +109,17 @@ class ProtoDash(BatchSelector[KernelMean | FittedObjective]):
     objective: Objective | None = None
     cache_size: float = 1000
 
-    def _pick(self, objective: KernelMean | FittedObjective, source: Block, progress: Progress | None) -> Picks:
+    def _pick(
+        self, objective: KernelMean | FittedObjective | Coverage, source: Block, progress: Progress | None
+    ) -> Picks:
         m = min(self.n_prototypes, len(source))
-        pursuit = (
-            RefittedPursuit(objective, source, m)
-            if isinstance(objective, FittedObjective)
-            else Pursuit(objective.kernel, source, m, self.cache_size)
-        )
+        pursuit: Pursuit | RefittedPursuit | LazyPursuit
+        if isinstance(objective, Coverage):
+            pursuit = LazyPursuit(objective, source, m, self.cache_size)
+        elif isinstance(objective, FittedObjective):
+            pursuit = RefittedPursuit(objective, source, m)
+        else:
+            pursuit = Pursuit(objective.kernel, source, m, self.cache_size)
         while pursuit.advance():
             if progress is not None:
                 progress.note(len(pursuit.chosen), pursuit.values[-1])
@@ -144,6 +155,69 @@ class RefittedPursuit:
         self.chosen = np.append(self.chosen, pick)
         self.values.append(self._fit.value)
         return True
+
+
+class LazyPursuit:
+    """The greedy choice where a row gains ever less as the set grows: f is submodular (Minoux 1978).
+
+    What a row would have added to a smaller set bounds what it adds now. So only those are looked at again whose bound
+    is not below the largest gain found: a few of all rows. Similarities are kept as far as the cache goes.
+    """
+
+    def __init__(self, objective: Coverage, source: Block, m: int, cache_size: float) -> None:
+        self._objective, self._source, self._m = objective, source, m
+        self._covered, self._bounds = objective.empty(), source.mu.copy()
+        self._rounding = rounding(source)
+        self._least = max(self._rounding, GRADIENT_TOLERANCE * float(source.mu.max()))
+        near = self._covered.near
+        fitting = math.floor(min(cache_size * 1e6 / near.nbytes, len(source)))
+        self._kept, self._n_kept = np.empty((fitting, len(near)), near.dtype), 0
+        self._place = np.full(len(source), -1)  # of each row among those kept
+        self.chosen: Indices = np.zeros(0, np.intp)
+        self.values: list[float] = []
+
+    @property
+    def weights(self) -> Float64:
+        return self._covered.weights
+
+    def advance(self) -> bool:
+        """One more row; ``False`` when there are m, or none adds anything. O(sample d) for each row looked at."""
+        if len(self.chosen) == self._m:
+            return False
+        bounds, is_exact = self._bounds, np.zeros(len(self._source), np.bool_)
+        while True:
+            best = bounds[is_exact].max(initial=self._least)
+            open_rows = np.flatnonzero(~is_exact & (bounds >= best - self._rounding) & (bounds > self._least))
+            if not len(open_rows):
+                break
+            rows = np.sort(open_rows[np.argsort(-bounds[open_rows], kind="stable")[:_LOOKED_AT]])
+            bounds[rows] = self._covered.gains(self._similarities(rows))
+            is_exact[rows] = True
+        if not best > self._least:
+            return False
+        exact = np.flatnonzero(is_exact)
+        pick = exact[earliest(bounds[exact], self._rounding)]
+        near = np.maximum(self._covered.near, self._similarities(np.array([pick]))[0])
+        self._covered = Covered.of(self._covered.size + 1, near)
+        self.chosen = np.append(self.chosen, pick)
+        self.values.append(self._covered.value)
+        bounds[pick] = -np.inf
+        return True
+
+    def _similarities(self, rows: Indices) -> Array:
+        """To the rows of the target, a line for each row; the caller's own."""
+        found = np.empty((len(rows), self._kept.shape[1]), self._kept.dtype)
+        place = self._place[rows]
+        found[place >= 0] = self._kept[place[place >= 0]]
+        new = rows[place < 0]
+        if len(new):
+            points = self._source.points.take(new)
+            found[place < 0] = lines = self._objective.compared_by.block(points, self._objective.target)
+            n = min(len(new), len(self._kept) - self._n_kept)
+            self._place[new[:n]] = np.arange(self._n_kept, self._n_kept + n)
+            self._kept[self._n_kept : self._n_kept + n] = lines[:n]
+            self._n_kept += n
+        return found
 
 
 @dataclass

@@ -7,10 +7,11 @@ import numpy as np
 
 from protosieve._typing import Float64
 from protosieve.objectives import Block, Objective
-from protosieve.selectors._refits import Refit, Refits
+from protosieve.selectors._covers import Covers
+from protosieve.selectors._refits import Refit
 from protosieve.selectors._selector import parameters
-from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
+from protosieve.selectors._threshold import Near, ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion, Program
 
 __all__ = ["ProtoStream"]
 
@@ -115,5 +116,6 @@ class ProtoStream(ThresholdSelector):
         rho = peak**2
         return rho / (2 * self.n_prototypes), rho * self.n_prototypes / 2
 
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
+        assert not isinstance(near, Covers)  # which has no gradients
         return _ByGradient(view, near.program(view), math.sqrt(2 * tau / self.n_prototypes))

@@ -109,8 +109,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
         cheap, up to 10,000 to 50,000 rows, else calibrated.
     objective : Objective, optional
-        `LeastSquares`, where that is wanted and not the kernel mean; see `protosieve.objectives`. Rows are then
-        features; kernel and mean have no part in it.
+        What to maximise instead of the kernel mean; see `protosieve.objectives`. `Coverage` takes a kernel and no mean:
+        every row of the target should have a prototype near it. With `LeastSquares`, which takes neither, rows are
+        features.
     random_state : int, NumPy generator or None
         Seed of all samples.
     block_size : int, default 512
@@ -146,7 +147,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     method: ClassVar[str] = "swap"
     summary: ClassVar[str] = "a member gives way whenever a newcomer is better"
-    _needs: ClassVar[Need] = Need.EXCHANGES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.EXCHANGES,)
     _rules: ClassVar[dict[str, Rule]] = {
         **StreamSelector._rules,
         "margin": share(),

@@ -22,7 +22,7 @@ from protosieve.errors import InputError, ParameterError, ProtosieveError, Proto
 from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
-from protosieve.result import Certificate, Prototypes
+from protosieve.result import BestOfSize, Certificate, Prototypes
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -32,7 +32,16 @@ from protosieve.selectors._stream import Counts, Recorder
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 _HEAD = 0.1  # of the rows: where all prototypes come from these, the order of rows has chosen them
 
-__all__ = ["Selection", "Selector", "check_labels", "content_with", "default_mean", "generator", "parameters"]
+__all__ = [
+    "Selection",
+    "Selector",
+    "certificate_of_cover",
+    "check_labels",
+    "content_with",
+    "default_mean",
+    "generator",
+    "parameters",
+]
 
 _T = TypeVar("_T")
 
@@ -72,7 +81,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         "A kernel that tells rows apart better, such as one with a third of the width, keeps more"
     )
 
-    _needs: ClassVar[Need] = Need.GRADIENTS  # of an objective
+    _needs: ClassVar[tuple[Need, ...]] = (Need.GRADIENTS,)  # of an objective, one of them
     _fills_from_head: ClassVar[bool] = False  # whether early rows may leave no room for later ones
 
     n_prototypes: int = field(default=10, kw_only=False)
@@ -279,6 +288,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         )
 
     def _certificate(self, objective: Objective, rows: Array, weighed: Weighed) -> Certificate:
+        if isinstance(objective, Coverage):
+            return certificate_of_cover(objective, rows, weighed.value, self.n_prototypes)
         sampled = objective.sampled()
         if sampled is None:
             return Certificate(weighed.value, objective.upper_bound(self.block_size))
@@ -331,12 +342,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 f"{name}: {arg('objective')} must be one of protosieve.objectives, such as LeastSquares(y), or "
                 f"None for the kernel mean; got {objective!r}"
             )
-        if self._needs not in objective.offers:
+        if not set(self._needs) & set(objective.offers):
             *others, last = content_with(objective)
             use = f"{', '.join(others)} or {last}" if others else last
             raise ParameterError(
-                f"{name} needs {self._needs}; {type(objective).__name__} has only {' and '.join(objective.offers)}: "
-                f"use {use}"
+                f"{name} needs {' or '.join(self._needs)}; {type(objective).__name__} has only "
+                f"{' and '.join(objective.offers)}: use {use}"
             )
         for word in ("mean",) if objective.compares_rows else ("kernel", "mean"):
             if getattr(self, word) is not None:
@@ -396,7 +407,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
         if isinstance(self.objective, Coverage):
-            return self.objective.over(kernel, target, first, int(rng.integers(2**63)))
+            as_they_come = not self._chooses_from_sample
+            return self.objective.over(kernel, target, first, int(rng.integers(2**63)), as_they_come)
         seed = np.random.default_rng(rng.integers(2**63))
         return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed, self.n_prototypes))
 
@@ -422,6 +434,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise
 
 
+def certificate_of_cover(objective: Coverage, prototypes: Array, value: float, size: int) -> Certificate:
+    """Of prototypes that cover so much, where so many were asked for; see `Coverage.best_possible`."""
+    full = objective.upper_bound(len(prototypes))
+    near, most, candidates = objective.best_possible(prototypes, size)
+    best = BestOfSize.by(near, most, full, size, candidates, objective.n_target)
+    return Certificate(value, full, whole=objective.whole(), best=best)
+
+
 def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = False) -> Mean:
     """The mean by default: exact where that is cheaper, else calibrated.
 
@@ -442,7 +462,7 @@ def content_with(objective: Objective) -> list[str]:
     from protosieve.selectors import SELECTORS  # which are made of this class
 
     takers = (cls for cls in SELECTORS if "objective" in signature(cls).parameters)
-    return [cls.__name__ for cls in takers if cls._needs in objective.offers]
+    return [cls.__name__ for cls in takers if set(cls._needs) & set(objective.offers)]
 
 
 def check_labels(y: Any, rows: Array) -> None:

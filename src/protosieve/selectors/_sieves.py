@@ -10,19 +10,19 @@ import numpy as np
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Float64, Indices
-from protosieve.objectives import Fit
+from protosieve.objectives import Covered, Fit
 from protosieve.selectors._pool import Pool
 from protosieve.weights import EqualWeights, NonNegativeQP
 
 __all__ = ["Sieve", "Sieves", "Weights", "slots_of"]
 
-Weights: TypeAlias = NonNegativeQP | EqualWeights | Fit
+Weights: TypeAlias = NonNegativeQP | EqualWeights | Fit | Covered
 
 
 @storable
 @dataclass
 class Sieve:
-    """The set of one threshold: pool slots and their weights, solved, equal or fitted."""
+    """The set of one threshold: pool slots and their weights, solved, equal or fitted, or what they cover."""
 
     level: int
     members: list[int]
@@ -52,7 +52,7 @@ class Sieve:
             self.seal()
         else:
             weights = self.own()
-            assert not isinstance(weights, Fit)  # an objective that is fitted never changes
+            assert isinstance(weights, NonNegativeQP | EqualWeights)
             weights.renew(mu)
 
     @property

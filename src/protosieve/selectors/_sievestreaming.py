@@ -1,21 +1,24 @@
 """SieveStreaming: a set per threshold, equal weights (Badanidiyuru et al. 2014)."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from protosieve._typing import Array, Float64
 from protosieve.errors import arg
-from protosieve.objectives import Block, KernelMean, Objective, Weighed
-from protosieve.selectors._refits import Refits
+from protosieve.objectives import Block, Coverage, Covered, KernelMean, Need, Objective, Weighed
+from protosieve.selectors._covers import ByGain, Covers
 from protosieve.selectors._selector import parameters
-from protosieve.selectors._sieves import Sieves
-from protosieve.selectors._threshold import ThresholdSelector
+from protosieve.selectors._sieves import Sieve, Sieves, Weights
+from protosieve.selectors._threshold import Near, ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights
 
 __all__ = ["SieveStreaming"]
 
+_NOTHING = float(np.finfo(np.float64).tiny)
 _TOGETHER = 16  # rows that pass and whose similarities are computed in one product
 
 
@@ -26,22 +29,18 @@ class _ByMarginalValue(Criterion):
     ``(g_j - K_jj / (2 m)) / m``. A row that joins lowers the gradients behind it by its similarities over m.
     """
 
-    def __init__(self, view: BlockView, near: Similarities, tau: float, m: int) -> None:
-        self._view, self._near, self._tau, self._m = view, near, tau, m
+    def __init__(self, view: BlockView, near: Similarities, least: Callable[[Sieve], float], m: int) -> None:
+        self._view, self._near, self._least, self._m = view, near, least, m
         self._own = view.block.diagonal / (2 * m)
 
     def first(self, start: int) -> int | None:
         view = self._view
         rows = slice(start, view.stop)
-        passing = np.flatnonzero((view.gradient[rows] - self._own[rows]) / self._m >= self._least())
+        passing = np.flatnonzero((view.gradient[rows] - self._own[rows]) / self._m >= self._least(view.sieve))
         if not len(passing):
             return None
         self._near.expect((start + passing[:_TOGETHER]).tolist())
         return start + int(passing[0])
-
-    def _least(self) -> float:
-        sieve = self._view.sieve
-        return max(0.0, (self._tau / 2 - sieve.value) / (self._m - len(sieve.members)))
 
     def take(self, j: int) -> None:
         view, block = self._view, self._view.block
@@ -89,6 +88,10 @@ class SieveStreaming(ThresholdSelector):
     mean : Mean, optional
         How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
         50,000 rows, else calibrated.
+    objective : Coverage, optional
+        What to maximise instead of F: how near the target's rows are to the nearest row kept, the value this algorithm
+        is mostly used with. It is monotone and submodular for any kernel, so the guarantee holds. Weights are shares of
+        the target then. No mean is used.
     random_state : int, NumPy generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
@@ -122,26 +125,42 @@ class SieveStreaming(ThresholdSelector):
     method: ClassVar[str] = "sieve"
     summary: ClassVar[str] = "a set per threshold, in one pass; all weigh the same"
     weighs_equally: ClassVar[bool] = True
+    _needs: ClassVar[tuple[Need, ...]] = (Need.GAINS,)
     _keeps_more: ClassVar[str] = (
         "With weights of 1/m a row must be like much of the target: a wider kernel or a larger "
         f"{arg('n_prototypes')} keeps more"
     )
 
+    objective: Objective | None = None
     epsilon: float = 0.1
 
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         m = self.n_prototypes
+        if isinstance(objective, Coverage):
+            return np.where(block.mu > 0, block.mu, -np.inf)
         return np.where(block.mu > 0, block.mu / m - block.diagonal / (2 * m**2), -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         return peak, 2 * self.n_prototypes * peak
 
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
-        assert isinstance(near, Similarities)  # there is no objective to choose
-        return _ByMarginalValue(view, near, tau, self.n_prototypes)
+    def _least_gain(self, tau: float, sieve: Sieve) -> float:
+        """An equal share of what the set still lacks of ``tau / 2``; a row that covers nothing new is of no use."""
+        least = _NOTHING if isinstance(sieve.qp, Covered) else 0.0
+        return max(least, (tau / 2 - sieve.value) / (self.n_prototypes - len(sieve.members)))
 
-    def _weights(self, progress: Sieves, objective: Objective) -> EqualWeights:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
+        least = partial(self._least_gain, tau)
+        if isinstance(near, Covers):
+            return ByGain(view, near, least)
+        assert isinstance(near, Similarities)  # no other objective has gains
+        return _ByMarginalValue(view, near, least, self.n_prototypes)
+
+    def _weights(self, progress: Sieves, objective: Objective) -> Weights:
+        if isinstance(objective, Coverage):
+            return objective.empty()
         return EqualWeights(share=1 / self.n_prototypes)
 
-    def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
+    def _weigh(self, objective: KernelMean | Coverage, rows: Array, start: Float64) -> Weighed:
+        if isinstance(objective, Coverage):
+            return objective.weigh(rows, start)
         return objective.weighed(rows, np.full(len(rows), 1 / self.n_prototypes))

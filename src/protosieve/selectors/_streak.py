@@ -7,10 +7,11 @@ from scipy.linalg import solve_triangular
 
 from protosieve._typing import Float64, Indices
 from protosieve.objectives import Block, Need, Objective
+from protosieve.selectors._covers import ByGain, Covers
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._selector import parameters
-from protosieve.selectors._threshold import ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Program, Similarities
+from protosieve.selectors._threshold import Near, ThresholdSelector
+from protosieve.selectors._views import BlockView, Criterion, Program
 from protosieve.weights import definite_cholesky
 
 __all__ = ["Streak"]
@@ -147,8 +148,9 @@ class Streak(ThresholdSelector):
         How the target's mean is computed; see `protosieve.means`. By default exact for a target of up to 10,000 to
         50,000 rows, else calibrated.
     objective : Objective, optional
-        What to maximise instead of the kernel mean: `LeastSquares`, `Logistic`, `Poisson`, or `SetFunction` for a
-        function of your own. See `protosieve.objectives`. Kernel and mean are not used then.
+        What to maximise instead of the kernel mean: `Coverage`, which takes a kernel and no mean, `LeastSquares`,
+        `Logistic`, `Poisson`, or `SetFunction` for a function of your own, which take neither. See
+        `protosieve.objectives`.
     random_state : int, NumPy generator or None
         Seed of the samples for the width and the mean.
     block_size : int, default 512
@@ -180,7 +182,7 @@ class Streak(ThresholdSelector):
     method: ClassVar[str] = "streak"
     summary: ClassVar[str] = "a set per threshold, filled by marginal value, in one pass"
     is_slow: ClassVar[bool] = True
-    _needs: ClassVar[Need] = Need.VALUES
+    _needs: ClassVar[tuple[Need, ...]] = (Need.VALUES,)
 
     objective: Objective | None = None
 
@@ -192,8 +194,10 @@ class Streak(ThresholdSelector):
         m, v = self.n_prototypes, peak**2
         return (1 - self.epsilon) * v / (9 * m**2), v * m
 
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
         threshold = tau / self.n_prototypes
+        if isinstance(near, Covers):
+            return ByGain(view, near, lambda _: threshold)
         if isinstance(near, Refits):
             return _ByValue(view, near, threshold)
         return _ByGain(view, near.program(view), threshold)

@@ -10,23 +10,26 @@ takes the first of them that passes, solves for its weights, and judges the rows
 import math
 from abc import abstractmethod
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Float64
-from protosieve.objectives import Block, Fit, FittedObjective, KernelMean, Objective
+from protosieve.objectives import Block, Coverage, Covered, FittedObjective, KernelMean, Objective
 from protosieve.selectors._base import Selection, StreamSelector
+from protosieve.selectors._covers import Covers, covered_by
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.selectors._selector import parameters
 from protosieve.selectors._sieves import Sieve, Sieves, Weights
 from protosieve.selectors._views import BlockView, Criterion, Similarities
-from protosieve.weights import NonNegativeQP
+from protosieve.weights import EqualWeights, NonNegativeQP
 
-__all__ = ["ThresholdSelector"]
+__all__ = ["Near", "ThresholdSelector"]
+
+Near: TypeAlias = Similarities | Refits | Covers  # how sets see a block
 
 
 @parameters
@@ -50,7 +53,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         """The thresholds to keep while the best singleton score is ``peak``."""
 
     @abstractmethod
-    def _criterion(self, view: BlockView, near: Similarities | Refits, tau: float) -> Criterion:
+    def _criterion(self, view: BlockView, near: Near, tau: float) -> Criterion:
         """How the set of threshold ``tau`` judges the rows of a block."""
 
     def _start(self, block: Block, objective: Objective, rng: np.random.Generator) -> Sieves:
@@ -71,8 +74,10 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         self._close_outside(progress)
         progress.sweep()
 
-    def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Similarities | Refits:
+    def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Near:
         """The block from the point of view of these sets."""
+        if isinstance(objective, Coverage):
+            return Covers(pool, objective, block)
         if isinstance(objective, FittedObjective):
             return Refits(pool, objective, block)
         assert isinstance(objective, KernelMean)
@@ -118,9 +123,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         last += (base ** (last + 1) <= high) - (base**last > high)
         return first, last
 
-    def _note_single(
-        self, progress: Sieves, objective: Objective, near: Similarities | Refits, scores: Float64
-    ) -> None:
+    def _note_single(self, progress: Sieves, objective: Objective, near: Near, scores: Float64) -> None:
         """Remember the best single row; of equal ones the later, as in the paper.
 
         Where the diagonal is not constant, an earlier row with a smaller score may be worth more: it stays a candidate.
@@ -140,7 +143,9 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         pool, weights = progress.pool, self._weights(progress, objective)
         if isinstance(objective, FittedObjective):
             return Sieve(0, [slot], objective.grow(objective.empty(), pool.rows[:0], pool.rows[slot]).sealed())
-        assert not isinstance(weights, Fit)
+        if isinstance(objective, Coverage):
+            return Sieve(0, [slot], Covered(1, float(pool.mu[slot]), pool.mu[:0].copy()))
+        assert isinstance(weights, NonNegativeQP | EqualWeights)
         weights.append(np.zeros(0), pool.diagonal[slot], pool.mu[slot])
         return Sieve(0, [slot], weights)
 
@@ -153,19 +158,25 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
 
     def _weights(self, progress: Sieves, objective: Objective) -> Weights:
         """The weights of a set without members; by default solved for, at their best."""
-        if isinstance(objective, FittedObjective):
+        if isinstance(objective, FittedObjective | Coverage):
             return objective.empty()
         return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
 
     def _refresh(self, progress: Sieves, objective: Objective) -> None:
-        assert isinstance(objective, KernelMean)  # an objective that is fitted never changes
+        assert isinstance(objective, KernelMean | Coverage)  # an objective that is fitted never changes
         pool = progress.pool
-        pool.mu[: pool.size] = objective.at_zero(pool.rows[: pool.size])
-        for sieve in progress.all():
-            sieve.renew(pool.mu[sieve.members], partial(objective.gram, pool.rows[sieve.members]))
+        rows = pool.rows[: pool.size]
+        pool.mu[: pool.size] = objective.at_zero(rows)
+        if isinstance(objective, Coverage):
+            every = list(progress.all())
+            for sieve, covered in zip(every, objective.cover(rows, [s.members for s in every]), strict=True):
+                sieve.qp = covered.sealed() if covered_by(sieve).is_sealed else covered
+        else:
+            for sieve in progress.all():
+                sieve.renew(pool.mu[sieve.members], partial(objective.gram, pool.rows[sieve.members]))
         self._choose_single_again(progress, objective)
 
-    def _choose_single_again(self, progress: Sieves, objective: KernelMean) -> None:
+    def _choose_single_again(self, progress: Sieves, objective: Objective) -> None:
         """Find the best single row again after the target has moved, and move the window of thresholds with it."""
         pool = progress.pool
         if not pool.size:

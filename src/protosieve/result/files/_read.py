@@ -17,7 +17,7 @@ from protosieve.errors import InputError, arg
 from protosieve.kernels import from_plain
 from protosieve.means import SamplingError
 from protosieve.preprocess import Encoding
-from protosieve.result._certificate import Certificate
+from protosieve.result._certificate import BestOfSize, Certificate
 from protosieve.result._origin import Origin, own_names
 from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
@@ -112,7 +112,16 @@ def _certificate(known: Mapping[str, Any]) -> Certificate:
         error = SamplingError(int(of["rows"]), int(of["population"]), *errors)
     whole = known.get("whole")  # earlier versions could only match
     require(isinstance(whole, str | None), f"whole is {whole!r:.60}")
-    return Certificate(_number(known["value"]), _number(known["upper_bound"]), error, whole)
+    best = _best(known.get("best"))
+    return Certificate(_number(known["value"]), _number(known["upper_bound"]), error, whole, best)
+
+
+def _best(known: Mapping[str, Any] | None) -> BestOfSize | None:
+    if known is None:
+        return None
+    size, candidates, judges, population = (int(known[name]) for name in ("size", "candidates", "judges", "population"))
+    value, bound, error = (_number(known[name], math.inf) for name in ("value", "bound", "standard_error"))
+    return BestOfSize(size, candidates, value, bound, judges, population, error)
 
 
 def _trace(known: Mapping[str, Any]) -> Trace:
