@@ -394,7 +394,7 @@ class Slow(io.RawIOBase):
 
 
 def slow(parts):
-    return _locations._opened(Slow(parts))
+    return _locations.Opened(io.BufferedReader(Slow(parts)))
 
 
 def test_rows_of_a_slow_pipe_are_handed_on_before_there_are_many(monkeypatch):

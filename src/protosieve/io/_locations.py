@@ -5,6 +5,7 @@ import io
 import os
 import select
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -28,64 +29,25 @@ _BUFFER, _LOOK = 1 << 18, 1 << 20
 _WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it
 
 
-class _Counted(io.RawIOBase):
-    """The raw bytes of a file, counted as they are read; closed with it where it is ``own``, unlike standard input."""
-
-    def __init__(self, file: Any, own: bool):
-        self._file, self._own = file, own
-        self.taken = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._file.seekable())
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self.taken = self._file.seek(offset, whence)
-        return self.taken
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def readinto(self, buffer: Any) -> int:
-        # of a pipe what there is: `readinto` of a buffered one would wait until all of the buffer is full
-        found = getattr(self._file, "readinto1", self._file.readinto)(buffer)
-        self.taken += found or 0
-        return int(found or 0)
-
-    def has_more(self) -> bool:
-        """Whether a read would return at once; a pipe is given some hundredths of a second, other files always do."""
-        try:
-            return bool(select.select([self._file], [], [], _MOMENT)[0])
-        except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
-            return True
-
-    def close(self) -> None:
-        if self._own and not self.closed:
-            self._file.close()
-        super().close()
-
-
 class Opened:
-    """A stream of bytes, and how many of the stored ones it has read; closes itself as a context.
+    """A stream of bytes; closes itself as a context. A view of a ``pipe`` leaves that open."""
 
-    What is ``shared`` is a view of a pipe, which stays open.
-    """
-
-    def __init__(self, file: Any, counted: _Counted, shared: bool = False):
+    def __init__(self, file: Any, pipe: "Opened | None" = None, stored: Any = None) -> None:
         self.file = file  # buffered, or a `gzip.GzipFile`
-        self._counted, self._shared = counted, shared
+        self._pipe = pipe
+        self._stored: Any = (
+            pipe._stored if pipe else stored or file
+        )  # on disk, perhaps compressed; or what a pipe brings
 
     @property
     def taken(self) -> int:
-        """Bytes read so far, as stored: compressed ones where the file is compressed."""
-        return self._counted.taken
+        """Bytes read so far, as stored: compressed ones where the file is compressed. Of a pipe 0."""
+        return int(self._stored.raw.tell()) if self._stored.seekable() else 0
 
     def arriving(self, size: int) -> bytes:
         """At most ``size`` bytes, none at the end; a slow pipe gives what is there and what follows in a moment."""
         found, late = bytearray(self.file.read1(size)), time.monotonic() + _WAIT
-        while found and len(found) < size and time.monotonic() < late and self._counted.has_more():
+        while found and len(found) < size and time.monotonic() < late and _has_more(self._stored):
             part = self.file.read1(size - len(found))
             if not part:
                 break
@@ -96,20 +58,23 @@ class Opened:
         """The same, through gzip where the first bytes say so."""
         if self.file.peek(2)[:2] != _GZIP:
             return self
-        return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._counted, self._shared)
+        return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._pipe, self._stored)
 
     def __enter__(self) -> "Opened":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
-        if not self._shared:
-            self._counted.close()  # closing a GzipFile leaves what is below it open
+        if self._pipe is None:
+            self._stored.close()  # closing a GzipFile leaves what is below it open
 
 
-def _opened(file: Any, own: bool = True) -> Opened:
-    counted = _Counted(file, own)
-    return Opened(io.BufferedReader(counted, _BUFFER), counted)
+def _has_more(file: Any) -> bool:
+    """Whether a read would return at once; a pipe is given some hundredths of a second, other files always do."""
+    try:
+        return bool(select.select([file], [], [], _MOMENT)[0])
+    except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
+        return True
 
 
 def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
@@ -171,7 +136,7 @@ class LocalFile(Location):
         self.size = Path(path).stat().st_size
 
     def open(self) -> Opened:
-        return _opened(Path(self.name).open("rb", buffering=0))
+        return Opened(Path(self.name).open("rb", _BUFFER))
 
     def fingerprint(self) -> dict[str, str | int] | None:
         found = Path(self.name).stat()
@@ -192,7 +157,7 @@ class RemoteFile(Location):
         self.size = None if size is None else int(size)
 
     def open(self) -> Opened:
-        return _opened(self._system.open(self._path, "rb"))
+        return Opened(io.BufferedReader(self._system.open(self._path, "rb"), _BUFFER))
 
     def fingerprint(self) -> dict[str, str | int] | None:
         info = self._system.info(self._path)
@@ -247,8 +212,12 @@ class Pipe(Location):
 
     @cached_property
     def source(self) -> Opened:
-        """The pipe, unpacked."""
-        return _opened(self._begin(), self._own).unpacked()
+        """The pipe, unpacked; open as long as this object is there."""
+        file: Any = self._begin()
+        if self._own:
+            weakref.finalize(self, file.close)
+        # what stands in for standard input may have no buffer
+        return Opened(file if hasattr(file, "peek") else io.BufferedReader(file)).unpacked()
 
     def open(self) -> Opened:
         if self._spent:
@@ -261,4 +230,4 @@ class Pipe(Location):
         return self._stream(keep=True)
 
     def _stream(self, keep: bool) -> Opened:
-        return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source._counted, shared=True)
+        return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source)
