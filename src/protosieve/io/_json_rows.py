@@ -56,14 +56,12 @@ def _quick(lines: list[bytes], known: pa.Schema | None) -> Objects | None:
     data = b"\n".join(lines)
     if not lines or not _is_plain(lines, data):
         return None
-    for certain in [None] if known is None else [known, _without_numbers(known)]:
-        found = _parsed(data, certain)
-        table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
-        if found is not None and table is not None:
-            columns = set(table.column_names)
-            others = [name for name in found.column_names if name not in columns]
-            return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
-    return None
+    found = _parsed(data, known)
+    table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
+    if found is None or table is None:
+        return None
+    others = set(found.column_names).difference(table.column_names)
+    return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
 
 
 def _is_plain(lines: list[bytes], data: bytes) -> bool:
@@ -85,20 +83,17 @@ def _is_text(data: bytes) -> bool:
 
 
 def _parsed(data: bytes, known: pa.Schema | None) -> pa.Table | None:
+    """The types of numbers and nulls are left to Arrow: a block may have fractions where the first rows have none."""
+    guessed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    certain = pa.schema([field for field in known or () if not any(test(field.type) for test in guessed)])
     try:
         return pa.json.read_json(
             pa.BufferReader(data),
             read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pa.json.ParseOptions(explicit_schema=known, unexpected_field_behavior="infer"),
+            parse_options=pa.json.ParseOptions(explicit_schema=certain, unexpected_field_behavior="infer"),
         )
     except pa.ArrowException:
         return None
-
-
-def _without_numbers(known: pa.Schema) -> pa.Schema:
-    """For a block with fractions or values where the first rows have whole numbers or nulls: Arrow infers the type."""
-    open_to_guesses = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
-    return pa.schema([field for field in known if not any(test(field.type) for test in open_to_guesses)])
 
 
 def _arranged(found: pa.Table, known: pa.Schema | None) -> pa.Table | None:
