@@ -22,10 +22,9 @@ from protosieve.insight import (
     Thumbnail,
     ValueShares,
 )
-from protosieve.plots._canvas import grid_for
+from protosieve.plots._canvas import DATA, PROTOTYPES, QUIET, grid_for, label_colours
 from protosieve.plots._cards import draw_cards
 from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
-from protosieve.plots._colours import DATA, PROTOTYPES, QUIET, label_colours
 from protosieve.plots._coverage import draw_feature, draw_labels
 from protosieve.plots._map import draw_map
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from protosieve._formatting import cut
 from protosieve._typing import Array
 from protosieve.insight import Card, Difference
-from protosieve.plots._canvas import grid_for, write
-from protosieve.plots._colours import DATA, PROTOTYPES, RANDOM
+from protosieve.plots._canvas import DATA, PROTOTYPES, RANDOM, grid_for, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,7 @@ import numpy as np
 from protosieve._formatting import prototypes
 from protosieve._typing import Float64
 from protosieve.insight import ResidualCurve, ResidualTrace
-from protosieve.plots._canvas import log_scale, per_cent
-from protosieve.plots._colours import DATA, PROTOTYPES, RANDOM
+from protosieve.plots._canvas import DATA, PROTOTYPES, RANDOM, log_scale, per_cent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,7 @@ import numpy as np
 
 from protosieve._formatting import cut
 from protosieve.insight import CategoryMatch, Labels, NumberMatch, ValueShares, as_date
-from protosieve.plots._canvas import legend, named_ticks, per_cent, write
-from protosieve.plots._colours import DATA, PROTOTYPES
+from protosieve.plots._canvas import DATA, PROTOTYPES, legend, named_ticks, per_cent, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ import numpy as np
 from protosieve._formatting import cut
 from protosieve._typing import Float64
 from protosieve.insight import Map
-from protosieve.plots._canvas import legend, write
-from protosieve.plots._colours import DATA, PROTOTYPES, QUIET, label_colours
+from protosieve.plots._canvas import DATA, PROTOTYPES, QUIET, label_colours, legend, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
