@@ -3,7 +3,6 @@
 import math
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,9 +15,7 @@ __all__ = [
     "MEDIAN_ROWS",
     "Width",
     "check_width",
-    "cityblock",
     "draw",
-    "euclidean",
     "known_width",
     "median_distance",
 ]
@@ -58,13 +55,13 @@ def draw(sample: Array, rng: np.random.Generator) -> Array:
     return sample[np.sort(rng.choice(len(sample), MEDIAN_ROWS, replace=False))]
 
 
-def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
-    """The median of the positive distances between rows; 1 where all rows are equal, with a warning.
+def median_distance(rows: Array, metric: str) -> float:
+    """The median of the positive distances between rows, as `pdist` calls them; 1, with a warning, if all are equal.
 
     Zero distances are left out: a data set of which half is copies would otherwise get width 0.
     """
     with np.errstate(over="ignore"):
-        found = distance(rows)
+        found = pdist(rows.astype(np.float64, copy=False), metric)
     if not np.isfinite(found).all():
         raise InputError(
             f"{arg('width', 'median')}: distances between rows overflow (the largest value is "
@@ -83,11 +80,3 @@ def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
             stacklevel=2,
         )
     return 1.0
-
-
-def euclidean(rows: Array) -> Array:
-    return np.asarray(pdist(rows.astype(np.float64, copy=False)))
-
-
-def cityblock(rows: Array) -> Array:
-    return np.asarray(pdist(rows.astype(np.float64, copy=False), "cityblock"))
