@@ -92,7 +92,8 @@ class Newton:
             g, s = self._gradient(curve, rows, point)
             if self._excess(point, g, s, scale) <= _TOLERANCE:
                 break
-            further = self._step(curve, rows, point, g, s, scale) or self._climb(curve, rows, point, g, s, scale)
+            h = curve.curvature(point.predictor)
+            further = self._towards(curve, rows, point, g, s, scale, h) or self._climb(curve, rows, point, g, s, scale)
             if further is None:
                 break
             point = further
@@ -118,10 +119,6 @@ class Newton:
         counted = np.abs(g) if self.signed else np.where(point.weights > 0, np.abs(g), np.maximum(g, 0.0))
         return max(float((counted / scale.members).max(initial=0.0)), abs(s) / scale.intercept)
 
-    def _step(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
-        """To the best of the quadratic, or as far towards it as pays; ``None`` if no way pays."""
-        return self._towards(curve, rows, point, g, s, scale, curve.curvature(point.predictor))
-
     def _climb(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
         """Where the quadratic misleads, as where nothing curves: uphill, twice as far each time while that pays."""
         bent = curve.curvature(point.predictor) + np.abs(curve.gradient(point.predictor)).max()
@@ -138,7 +135,7 @@ class Newton:
     def _towards(
         self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale", h: Float64
     ) -> Point | None:
-        """To the best of the quadratic with curvature h, or as far as pays."""
+        """To the best of the quadratic with curvature h, or as far towards it as pays; ``None`` if no way pays."""
         c, a = float(h.sum()), np.zeros(len(rows))
         free = self.intercept and c > 0
         if free:
