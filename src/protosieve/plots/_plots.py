@@ -18,9 +18,15 @@ from protosieve.insight import (
 )
 from protosieve.plots._canvas import axes_for, grid_for
 from protosieve.plots._cards import draw_cards
-from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
-from protosieve.plots._coverage import draw_feature, draw_labels
-from protosieve.plots._map import draw_map
+from protosieve.plots._charts import (
+    draw_curve,
+    draw_feature,
+    draw_labels,
+    draw_map,
+    draw_spread,
+    draw_stream,
+    draw_weights,
+)
 from protosieve.result import Prototypes
 from protosieve.selectors import whole_number
 
