@@ -88,7 +88,7 @@ def _unlike(text: str, used: set[str]) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what tables have for them."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:

@@ -18,7 +18,7 @@ _FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # a stream begins with a length
 
 @final
 class ArrowSource(FileSource):
-    """An Arrow file or stream, told apart by the first bytes.
+    """An Arrow file or stream; the first bytes tell which.
 
     Batches of an uncompressed file on this machine are mapped, and copied out a piece at a time; other batches are read
     whole, one after the other.
@@ -67,7 +67,7 @@ class _Place(NamedTuple):
 
 
 def _place_of(where: Any, row: int) -> _Place:
-    """To count the rows of a batch, one column will do; no columns would mean all."""
+    """The place of a row. One column is read to count the rows of a batch; no columns would mean all."""
     batch, reader = 0, _open_file(where, [0] if row else None)
     while row and batch < reader.num_record_batches and row >= (count := reader.get_batch(batch).num_rows):
         batch, row = batch + 1, row - count
@@ -113,7 +113,7 @@ def _table(batches: list[Any], columns: list[str]) -> pa.Table:
 
 
 def _copy(batches: list[Any], columns: list[str]) -> pa.Table:
-    """A table of its own, without the buffers that slices share with the whole."""
+    """A copy that does not share buffers with the file."""
     table, sink = _table(batches, columns), pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

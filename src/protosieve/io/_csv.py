@@ -45,7 +45,7 @@ class CsvSource(TextSource):
         return schema
 
     def _first_rows(self, file: BinaryIO, names: list[str], delimiter: str) -> pa.Table:
-        """Rows to guess from: those in the first lines, and more lines where the first row takes more."""
+        """The rows from which types are guessed: the first lines, or more if the first row is longer."""
         data = b""
         while lines := first_lines(file, HEAD_ROWS, HEAD_BYTES, LONGEST_ROW):
             data += lines
@@ -65,7 +65,7 @@ class CsvSource(TextSource):
 
 @final
 class TsvSource(CsvSource):
-    """The same, with tabs."""
+    """CSV whose cells are separated by tabs."""
 
     format = "tsv"
     title = "TSV"

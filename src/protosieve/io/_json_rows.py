@@ -22,7 +22,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Objects(NamedTuple):
-    """Rows, what is wrong with those that cannot be read, by position, and keys that are no columns, with a count."""
+    """The rows, the problems of unreadable lines by position, and keys that are not columns, counted."""
 
     table: pa.Table
     problems: dict[int, str]
@@ -42,7 +42,7 @@ def table_of(lines: list[bytes], known: pa.Schema | None) -> Objects:
 
 
 def as_read(kind: pa.DataType) -> pa.DataType:
-    """The type in which values are read: Arrow's guess, but text that spells a date stays text."""
+    """The type in which values are read: Arrow's guess, except that dates in text stay text."""
     if pa.types.is_timestamp(kind):
         return pa.string()
     if pa.types.is_list(kind):
@@ -122,7 +122,7 @@ def _by_hand(lines: list[bytes], known: pa.Schema | None) -> Objects:
 
 
 def _object(line: bytes) -> dict[str, Any] | str:
-    """The object of a line, or what is wrong with it."""
+    """The object on a line, or a message why there is none."""
     try:
         value = json.loads(line.decode("utf-8"), parse_constant=_refuse, strict=False)
         if _SURROGATE.search(line):

@@ -65,7 +65,7 @@ class JsonLinesSource(TextSource):
         self._tell(ignored)
 
     def _tell(self, ignored: Counter[str]) -> None:
-        """Note the keys that are not read: once, however often the file is."""
+        """Warn of keys that are not read, once for each file."""
         if ignored and not self._has_told:
             self._has_told = True
             named = ", ".join(
@@ -81,7 +81,7 @@ class JsonLinesSource(TextSource):
 
 
 def _meaning(column: pa.ChunkedArray) -> pa.DataType:
-    """Of the column's values: text may spell dates."""
+    """The type of a column, where text that spells dates counts as dates."""
     if not pa.types.is_string(column.type) or column.null_count == len(column):
         return column.type
     return date_type(column.drop_null()) or column.type

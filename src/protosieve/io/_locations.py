@@ -55,7 +55,7 @@ class Opened:
         return bytes(found)
 
     def unpacked(self) -> "Opened":
-        """The same, through gzip where the first bytes say so."""
+        """The same stream, decompressed if its first bytes are those of gzip."""
         if self.file.peek(2)[:2] != _GZIP:
             return self
         return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._pipe, self._stored)
@@ -78,7 +78,7 @@ def _has_more(file: Any) -> bool:
 
 
 def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
-    r"""So many lines, or those that begin within ``size`` bytes; a line is cut where it is longer than ``longest``.
+    r"""The first ``lines`` lines, or those that begin within ``size`` bytes; longer lines are cut at ``longest``.
 
     A slow pipe gives the same as a file.
 
@@ -103,7 +103,7 @@ def line_bytes(location: "Location") -> float | None:
 
 
 class Location(ABC):
-    """Bytes with a name. ``size`` and ``local`` are ``None`` where there is no such thing."""
+    """A place to read bytes from. ``size`` and ``local`` are ``None`` if unknown."""
 
     name: str
     size: int | None = None
@@ -111,19 +111,19 @@ class Location(ABC):
 
     @abstractmethod
     def open(self) -> Opened:
-        """The bytes from the start on; a pipe can be opened once."""
+        """A stream of all bytes; a pipe can be opened once."""
 
     def peek(self) -> Opened:
-        """The bytes from the start on, to look at the first of them: `open` will still give them all."""
+        """A stream to look at the first bytes; `open` still gives all of them afterwards."""
         return self.open()
 
     def fingerprint(self) -> dict[str, str | int] | None:
-        """What changes when the file does; ``None`` for a pipe."""
+        """Values that change when the file changes; ``None`` for a pipe."""
         return None
 
     @property
     def identity(self) -> str:
-        """The same for two names of one file."""
+        """Equal for two names of one file."""
         return self.name
 
 

@@ -27,7 +27,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns that `plain_table` makes of these."""
+    """The schema that `plain_table` gives a table of this one."""
     return pa.schema([field.with_type(_plain(field.type, top=True)) for field in schema], schema.metadata)
 
 

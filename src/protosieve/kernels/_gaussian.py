@@ -44,4 +44,4 @@ class Gaussian(RadialKernel):
     shift: Array | None = field(default=None, repr=False, compare=False)
 
     def _profile(self, e: Array, spare: Array) -> None:
-        """It is the exponential."""
+        """Nothing to do: the kernel is the exponential."""

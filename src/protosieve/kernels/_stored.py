@@ -28,7 +28,7 @@ def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:
 
 
 def from_plain(stored: object) -> Kernel | None:
-    """Its inverse; `InputError` for what is no kernel's.
+    """The inverse of `as_plain`; `InputError` for anything else.
 
     >>> from_plain({"name": "Gaussian", "width": 2.0, "shift": None})
     Gaussian(width=2.0)

@@ -39,7 +39,7 @@ def check_width(kernel: str, width: object) -> None:
 
 
 def known_width(width: Width) -> float:
-    """The number; `ParameterError` where it has yet to be learnt from rows."""
+    """The width as a number; `ParameterError` if it is still to be learnt from rows."""
     if isinstance(width, str):
         raise ParameterError(
             f"{arg('width', 'median')} is learnt from data: fit a selector, or call kernel.resolve(X, "

@@ -39,12 +39,12 @@ _AS_IT_IS = {"parse_math": False, "usetex": False}  # a column called $x_{ is no
 
 
 def axes_for(ax: "Axes | None", height: float = 4.0) -> "Axes":
-    """The axes given, else those of a new figure, as ``pyplot.subplots`` would make it."""
+    """The given axes, or those of a new figure as ``pyplot.subplots`` makes it."""
     return _subplots(1, 1, 6.4, height).item() if ax is None else ax
 
 
 def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> NDArray[np.object_]:
-    """The first of the axes given, one for each thing to draw, the others switched off; else those of a new figure."""
+    """One of the given axes for each item, with the remaining ones switched off; or the axes of a new figure."""
     whole_number(1).check("result.plot", "columns", columns)
     columns = min(int(columns), max(count, 1))
     lines = -(-max(count, 1) // columns)
@@ -85,7 +85,7 @@ def legend(ax: "Axes", handles: Sequence[Any], names: Sequence[str], **style: An
 
 
 def log_scale(ax: "Axes", values: Iterable[float | None]) -> None:
-    """A logarithmic y axis, where anything can be seen on it."""
+    """Make the y axis logarithmic if any value is positive."""
     if any(value is not None and value > 0 for value in values):
         ax.set_yscale("log")
 

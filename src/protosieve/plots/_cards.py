@@ -23,7 +23,7 @@ _LETTERS, _LINES = 38, 8  # of a text
 
 
 def draw_cards(cards: Sequence[Card], columns: int | None, axes: Any) -> NDArray[np.object_]:
-    """One on each of the axes; six pictures to a line, three of others, unless told."""
+    """One card on each of the axes; by default six pictures or three other cards in a line."""
     pictures = any(card.image is not None for card in cards)
     grid = grid_for(axes, len(cards), columns or (6 if pictures else 3), _PICTURE if pictures else _OTHER)
     furthest = max((abs(item.by) for card in cards for item in card.differs), default=1.0) or 1.0
@@ -50,7 +50,7 @@ def _content(ax: "Axes", card: Card, furthest: float) -> None:
 
 
 def _pixels(data: bytes) -> Array:
-    """Of an image's bytes; matplotlib brings Pillow with it."""
+    """Decode an image with Pillow, which matplotlib depends on."""
     from PIL import Image
 
     with Image.open(BytesIO(data)) as image:

@@ -102,7 +102,7 @@ def draw_spread(shares: Float64, ax: "Axes") -> "Axes":
 
 
 def _width(count: int) -> float:
-    """No gaps between bars so many that the gaps are all one sees."""
+    """Many bars have no gaps, which would be all one sees."""
     return 0.8 if count <= 100 else 1.0
 
 

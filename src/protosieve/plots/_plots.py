@@ -236,6 +236,6 @@ class Plots:
 
 
 def _most(n: Any, axes: Any) -> int:
-    """How many there is room for."""
+    """``n``, or fewer if there are fewer axes."""
     whole_number(1).check("result.plot", "n", n)
     return int(n) if axes is None else min(int(n), np.size(axes))

@@ -48,7 +48,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, survey: Survey, rows: Array, rng: np.random.Generator) -> "FirstRows":
-        """Of a survey of these rows."""
+        """From a survey of these rows."""
         drawn = rng.permutation(len(rows))[:_KEPT]
         return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
 
@@ -114,5 +114,5 @@ def _apart(first: Array, all_rows: Array) -> bool:
 
 
 def _named(column: CategoryColumn, codes: NDArray[np.int64]) -> str:
-    """Values by their place in a tally."""
+    """Values of a column, listed by their places in a tally."""
     return listing(["null" if code == 0 else repr(column.values[code - 1]) for code in codes.tolist()])

@@ -157,7 +157,7 @@ class Layout:
         return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
 
     def meet(self, table: pa.Table) -> None:
-        """Learn the length of such lists from the first in a table."""
+        """Learn unknown list lengths from the first list in a table."""
         for column in self.items:
             if isinstance(column, ListColumn) and not column.length:
                 column.meet(whole(table.column(column.name)))

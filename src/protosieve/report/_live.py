@@ -73,7 +73,7 @@ class Live:
 
     @property
     def address(self) -> str:
-        """Where to look."""
+        """The address of the page."""
         host, port = self._socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/{self._token}/"
 

@@ -28,7 +28,7 @@ class Stopped(Message, KeyboardInterrupt):
         self.is_told = False
 
     def tell(self, story: str) -> None:
-        """Make this the message: how far the run had come, and what is kept of it."""
+        """Set the message: how far the run had come, and what is kept of it."""
         super().__init__(story)
         self.is_told = True
 

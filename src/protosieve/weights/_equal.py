@@ -64,7 +64,7 @@ class EqualWeights:
         return replace(self)
 
     def sealed(self) -> "EqualWeights":
-        """There is nothing only changes need."""
+        """A copy: it needs no room for changes."""
         return replace(self)
 
     def _check_form(self) -> None:

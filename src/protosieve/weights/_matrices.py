@@ -15,7 +15,7 @@ _LEAST = 1e-7
 
 
 def grown(old: Any, room: int) -> Any:
-    """The vector or square matrix at the head of a larger one of zeros."""
+    """The vector or square matrix, padded with zeros to the length ``room``."""
     new = np.zeros((room,) * old.ndim, old.dtype)
     new[(slice(len(old)),) * old.ndim] = old
     return new
@@ -40,7 +40,7 @@ def definite_cholesky(lower: Float64, share: float) -> tuple[Float64, float]:
 
 
 def widened(old: Float64, room: int) -> Float64:
-    """The same rows, in so many columns."""
+    """The same rows, widened with zeros to ``room`` columns."""
     new = np.zeros((len(old), room))
     new[:, : old.shape[1]] = old
     return new
