@@ -16,8 +16,6 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import KERNELS, Kernel
 from protosieve.selectors import ProtoSwap, Selector, as_rows, generator, whole_number
 
-__all__ = ["WidthChoice", "choose_width"]
-
 _GRID = tuple(2 ** (step / 2) for step in range(-6, 3))  # of the median: an eighth to twice, in factors of sqrt 2
 
 

@@ -5,8 +5,6 @@ from html import escape
 
 from protosieve._formatting import cut
 
-__all__ = ["Bar", "details", "note", "table"]
-
 _CELL = "padding:.25em .8em .25em 0;text-align:left;vertical-align:top"
 _LONGEST, _SENTENCE = 120, 600  # characters of a cell, and of what explains
 

@@ -31,8 +31,6 @@ from protosieve._atomic import replacing
 from protosieve._typed import fits, hints_of, require
 from protosieve.errors import ProtosieveError, StateFileError
 
-__all__ = ["FORMAT", "built", "digest", "dumps", "loads", "read", "relied_on", "storable", "store_as", "write"]
-
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _REGISTRY: dict[str, type] = {}

@@ -7,8 +7,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-__all__ = ["are_counts", "are_finite", "are_raw", "are_rows", "fits", "hints_of", "require"]
-
 _MOST = 1 << 62  # rows, and what is counted of them
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from protosieve.run import Tick
 
-__all__ = ["bar"]
-
 _REDRAW = 0.1  # seconds
 _WINDOW = 10.0  # seconds over which speed is measured
 _NARROWEST, _WIDEST = 8, 40  # cells of the bar itself

@@ -22,8 +22,6 @@ from protosieve.result import Prototypes
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["perform"]
-
 _COMMAND = 'protosieve select digits -m 20 --embedding pixels --label digit --id "image id" -o chosen.csv'
 _DRAWN = 8
 _NEXT = (

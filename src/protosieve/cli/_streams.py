@@ -9,8 +9,6 @@ from typing import TextIO, cast
 from protosieve.cli._terminal import note
 from protosieve.errors import OutputError
 
-__all__ = ["abandon", "let_go", "open_closed", "showing"]
-
 
 def open_closed() -> None:
     """Give the program the streams it was started without (``>&-``), for which Python has `None`.

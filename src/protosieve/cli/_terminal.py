@@ -15,8 +15,6 @@ from protosieve.errors import ProtosieveWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["complain", "console", "note", "notes"]
-
 _RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _PIPED_WIDTH = 100
 

@@ -11,16 +11,6 @@ from protosieve.errors import InputError, ParameterError, arg
 from protosieve.guarantees._curvature import Curvature
 from protosieve.guarantees._supports import check_size, supports
 
-__all__ = [
-    "Guarantee",
-    "Ratios",
-    "basic_guarantee",
-    "ratio_bounds",
-    "ratio_range",
-    "singleton_guarantee",
-    "submodularity_ratio",
-]
-
 _ROUNDING = 1e-9
 
 SetValue = Callable[[tuple[int, ...]], float]

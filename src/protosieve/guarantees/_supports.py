@@ -7,8 +7,6 @@ from itertools import combinations, islice
 
 from protosieve.errors import InputError, ParameterError, arg
 
-__all__ = ["check_size", "supports"]
-
 MOST = 200_000  # supports: half a minute's work, at most
 _AT_ONCE = 4096
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from protosieve.insight._text import is_missing
 
-__all__ = ["Thumbnail", "decoded", "encoded", "folders_of", "is_image"]
-
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _PIXELS = 50_000_000  # of one image: more is a mistake, or meant to hurt

@@ -12,8 +12,6 @@ from protosieve.insight._features import Feature, as_date
 from protosieve.insight._result_with_data import DescribedRows, ResultWithData
 from protosieve.insight._text import is_missing, short, shown
 
-__all__ = ["Difference", "differences"]
-
 _MOST = 5
 _LEAST = 0.05  # standard deviations: less is no difference
 

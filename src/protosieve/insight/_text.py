@@ -7,8 +7,6 @@ import numpy as np
 
 from protosieve._formatting import cut
 
-__all__ = ["distinct_labels", "is_missing", "label_of", "short", "shown"]
-
 _LABEL = 80
 
 

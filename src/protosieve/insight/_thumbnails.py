@@ -19,8 +19,6 @@ from protosieve.insight._result_with_data import DescribedRows
 from protosieve.insight._view import View
 from protosieve.result import Prototypes
 
-__all__ = ["image_column", "png", "pooled", "thumbnails"]
-
 _BUDGET = 1_200_000  # bytes of all images together
 _SIDES = (128, 96, 64, 48)
 _FEW = 24

@@ -11,8 +11,6 @@ from protosieve.io._file_source import FileSource
 from protosieve.io._locations import Opened, Pipe
 from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
-__all__ = ["ArrowSource"]
-
 _FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # a stream begins with a length of -1
 
 

@@ -14,8 +14,6 @@ from protosieve.io._file_source import BOM, Batch, TextSource, not_utf8
 from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, guessed, has_decimal_commas
 from protosieve.io._locations import Opened, first_lines
 
-__all__ = ["CsvSource", "TsvSource"]
-
 _UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
 _LONGEST_HEADER = 1 << 22
 _DELIMITERS = ",\t;|"

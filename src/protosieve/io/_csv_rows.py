@@ -12,8 +12,6 @@ import pyarrow.csv
 from protosieve.io._file_source import BOM, FEW_ROWS, Batch, not_utf8
 from protosieve.io._source import PIECE_BYTES
 
-__all__ = ["LONGEST_ROW", "CsvRows"]
-
 _NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 LONGEST_ROW = 1 << 24  # bytes; beyond, a quote is never closed
 _BLOCK = 1 << 20  # bytes parsed at once, about

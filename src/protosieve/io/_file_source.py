@@ -16,17 +16,6 @@ from protosieve.io._locations import Location, Opened, Pipe, line_bytes
 from protosieve.io._plain_types import plain_schema, plain_table
 from protosieve.io._source import BadRow, BadRows, Piece, Source, cut
 
-__all__ = [
-    "BOM",
-    "FEW_ROWS",
-    "Batch",
-    "FileSource",
-    "TextSource",
-    "explain",
-    "not_utf8",
-    "reading",
-]
-
 FEW_ROWS = 512  # readers of text parse no fewer at once: a column takes as long for a few cells as for hundreds
 BOM = b"\xef\xbb\xbf"  # of UTF-8
 

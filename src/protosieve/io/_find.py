@@ -16,8 +16,6 @@ from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
 from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
 from protosieve.io._source import Source
 
-__all__ = ["find_sources"]
-
 _LOOK = 2000  # names in a folder that are compared with a misspelt one
 
 Input = str | os.PathLike[str]

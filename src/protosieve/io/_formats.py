@@ -10,8 +10,6 @@ from protosieve.io._numpy import NpySource, NpzSource
 from protosieve.io._parquet import ParquetSource
 from protosieve.io._source import Source
 
-__all__ = ["ENDINGS", "FORMATS", "format_of", "source_of"]
-
 # All formats: each class says its name, endings and first bytes. Add a new one here.
 _SOURCES: tuple[type[FileSource], ...] = (
     ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource,

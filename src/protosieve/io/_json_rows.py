@@ -12,8 +12,6 @@ import pyarrow.json
 
 from protosieve.io._file_source import not_utf8
 
-__all__ = ["Objects", "as_read", "table_of"]
-
 # Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
 _NOT_JSON = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf(?:inity)?)\s*[,\]}]")
 _LONG = 2.0**63

@@ -15,8 +15,6 @@ from protosieve.io._json_rows import as_read, table_of
 from protosieve.io._locations import Location, Opened, first_lines
 from protosieve.io._source import PIECE_BYTES
 
-__all__ = ["JsonLinesSource"]
-
 _BLOCK = 1 << 22
 _LONGEST = 1 << 26  # a line beyond that is no row
 _SHOWN = 8  # keys that are named

@@ -14,16 +14,6 @@ from typing import Any, BinaryIO, ClassVar, final
 
 from protosieve.errors import InputError
 
-__all__ = [
-    "LocalFile",
-    "Location",
-    "Opened",
-    "Pipe",
-    "RemoteFile",
-    "first_lines",
-    "line_bytes",
-]
-
 _GZIP = b"\x1f\x8b"
 _BUFFER, _LOOK = 1 << 18, 1 << 20
 _WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it

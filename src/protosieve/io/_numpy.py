@@ -19,8 +19,6 @@ from protosieve.errors import InputError
 from protosieve.io._file_source import FileSource
 from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
-__all__ = ["NpySource", "NpzSource"]
-
 _SUFFIX = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _NUMBERS = {b"protosieve": b"numbers"}  # tells a matrix of features from an embedding

@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 
 from protosieve._arrow_types import is_list, is_list_view
 
-__all__ = ["plain_schema", "plain_table"]
-
 
 def plain_table(table: pa.Table) -> pa.Table:
     """The table with plain text, bytes and lists where it has views, and values where it has runs.

@@ -14,19 +14,6 @@ from numpy.typing import NDArray
 
 from protosieve.errors import InputError, arg
 
-__all__ = [
-    "PIECE_BYTES",
-    "BadRow",
-    "BadRows",
-    "BatchSource",
-    "Piece",
-    "RowRange",
-    "Source",
-    "consecutive",
-    "cut",
-    "rows_within",
-]
-
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 1 << 24
 

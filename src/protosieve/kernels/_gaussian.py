@@ -7,8 +7,6 @@ from protosieve._typing import Array
 from protosieve.kernels._radial import RadialKernel
 from protosieve.kernels._width import Width
 
-__all__ = ["Gaussian"]
-
 
 @storable
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
 from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
 
-__all__ = ["Laplacian"]
-
 
 @storable
 @dataclass(frozen=True)

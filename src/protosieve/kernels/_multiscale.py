@@ -11,8 +11,6 @@ from protosieve.errors import ParameterError, arg
 from protosieve.kernels._radial import RadialKernel
 from protosieve.kernels._width import Width
 
-__all__ = ["MultiScale"]
-
 
 @storable
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from protosieve._typing import Array
 from protosieve.errors import ParameterError, arg
 from protosieve.kernels._base import Kernel, Points
 
-__all__ = ["Cosine", "Linear", "Polynomial"]
-
 
 def _squares(A: Points) -> Array:
     return np.asarray(np.einsum("ij,ij->i", A.left, A.left))

@@ -11,8 +11,6 @@ from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
 from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
 
-__all__ = ["RadialKernel"]
-
 # Entries gone through at once: with as much room for powers they stay in the processor's cache from one operation to
 # the next. Much shorter, and the calls themselves cost more than what they do.
 _STRIP = 131_072

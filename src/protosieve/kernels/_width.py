@@ -11,15 +11,6 @@ from scipy.spatial.distance import pdist
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 
-__all__ = [
-    "MEDIAN_ROWS",
-    "Width",
-    "check_width",
-    "draw",
-    "known_width",
-    "median_distance",
-]
-
 Width: TypeAlias = float | Literal["median"]
 
 # Half a million pairs: the estimate's standard error is then about 1 % of the width, in some 10 ms.

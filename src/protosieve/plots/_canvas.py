@@ -13,21 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = [
-    "DATA",
-    "PROTOTYPES",
-    "QUIET",
-    "RANDOM",
-    "axes_for",
-    "grid_for",
-    "label_colours",
-    "legend",
-    "log_scale",
-    "named_ticks",
-    "per_cent",
-    "write",
-]
-
 # One palette for all pictures: told apart by the colour-blind, and seen on white and on black. The first six are
 # Okabe's and Ito's (2008) without black and yellow, which one of the two backgrounds swallows.
 _LABELS = (

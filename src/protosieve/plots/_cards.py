@@ -16,8 +16,6 @@ from protosieve.plots._canvas import DATA, PROTOTYPES, RANDOM, grid_for, write
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_cards"]
-
 _PICTURE, _OTHER = (1.35, 1.75), (2.7, 1.9)  # inches
 _LETTERS, _LINES = 38, 8  # of a text
 

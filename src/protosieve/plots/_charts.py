@@ -33,8 +33,6 @@ from protosieve.plots._canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_curve", "draw_feature", "draw_labels", "draw_map", "draw_spread", "draw_stream", "draw_weights"]
-
 _HALF = 0.19  # of a bar's height
 _LARGEST, _SMALLEST = 320.0, 14.0  # areas of the heaviest prototype and of one that can still be seen
 

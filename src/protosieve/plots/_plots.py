@@ -33,8 +33,6 @@ from protosieve.selectors import whole_number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Plots"]
-
 
 class Plots:
     """Pictures of a result, drawn with matplotlib, with the numbers that `Prototypes.report` has.

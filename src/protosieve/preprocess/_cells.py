@@ -19,8 +19,6 @@ from protosieve._arrow_types import is_number, is_text, is_time
 from protosieve._rounded import EXACT, are_rounded
 from protosieve._typing import Array, Float64
 
-__all__ = ["Reader", "is_rounded", "numbers", "scattered", "seconds", "shown", "text_of", "whole"]
-
 Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -15,8 +15,6 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import Reader, numbers, scattered, seconds, shown
 
-__all__ = ["Column", "DateColumn", "EmbeddingColumn", "ListColumn", "MatrixColumn", "NumberColumn", "Problems"]
-
 _NULL = -1  # the length of a null
 _LONGEST = 1 << 31  # values of a list, as Arrow counts them
 

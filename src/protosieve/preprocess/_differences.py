@@ -14,8 +14,6 @@ from protosieve.preprocess._steps import OneHot, Scaled
 from protosieve.preprocess._survey import Survey
 from protosieve.preprocess._wording import listing
 
-__all__ = ["Difference", "FirstRows", "ratio_differs"]
-
 _SCALES = 1.25  # times another's: a column, or a kernel, then sees other distances
 _SHIFT = 0.25  # of a column's spread
 _APART = 0.1  # of two distribution functions: means and spreads of heavy tails differ by chance

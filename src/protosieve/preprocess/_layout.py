@@ -18,8 +18,6 @@ from protosieve.preprocess._columns import Column, ListColumn, Problems
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
-__all__ = ["Layout"]
-
 Names = str | Sequence[str]
 
 _ROWS = 2048

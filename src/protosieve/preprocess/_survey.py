@@ -20,8 +20,6 @@ from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
 
-__all__ = ["Survey"]
-
 Codes: TypeAlias = NDArray[np.int64]
 
 

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from protosieve.errors import ParameterError, arg
 
-__all__ = ["as_names", "listing", "meant"]
-
 _FEW = 8  # names in a list before it is shortened
 
 

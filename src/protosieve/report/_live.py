@@ -20,8 +20,6 @@ try:
 except ImportError:  # Windows has none, and no such limit
     resource = None  # type: ignore[assignment]  # a module elsewhere
 
-__all__ = ["HERE", "Live"]
-
 PageData: TypeAlias = Mapping[str, Any]
 
 HERE = "127.0.0.1:0"  # this machine, any free port

@@ -20,8 +20,6 @@ from protosieve.errors import OutputError
 from protosieve.insight import Insight, Thumbnail, View, describe, shown
 from protosieve.result import Prototypes
 
-__all__ = ["check_report", "page_data", "render", "save_page", "write_report"]
-
 _ENDINGS = (".html", ".htm")
 _STYLES = ("base.css", "layout.css", "controls.css", "cards.css", "charts.css", "print.css")
 _SCRIPTS = (

@@ -14,8 +14,6 @@ from protosieve._formatting import one_line
 from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.selectors import whole_number
 
-__all__ = ["Cluster", "LocalWorkers"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

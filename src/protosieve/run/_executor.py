@@ -18,8 +18,6 @@ from protosieve.run._signals import Stop
 from protosieve.run._store import Store
 from protosieve.selectors import whole_number
 
-__all__ = ["OnExecutor", "window_of"]
-
 V = TypeVar("V", bound=Value)
 
 _FEWEST = 4

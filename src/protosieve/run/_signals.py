@@ -8,8 +8,6 @@ from types import FrameType
 
 from protosieve.errors import Message
 
-__all__ = ["Stop", "Stopped", "stops"]
-
 _HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 _STOPS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP) if number is not None)
 

@@ -21,8 +21,6 @@ from protosieve._typed import are_counts, require
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
 from protosieve.passes import Choice, Fetched, Job, Options, Summary, Sums, changed
 
-__all__ = ["Store"]
-
 _HEAD, _LOCK = "run.npz", "run.lock"
 _NO_LOCKS = (
     errno.ENOLCK,

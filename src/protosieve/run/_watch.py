@@ -17,8 +17,6 @@ from protosieve.result import Prototypes
 from protosieve.result.files import write_table
 from protosieve.run._progress import Tick, tell
 
-__all__ = ["Onlookers", "report_place", "served"]
-
 _PAUSE = 1.0  # seconds between two looks, at least
 _NOWHERE: Mapping[str, Any] = {  # the state of a run, as the page is told it
     "done": False, "pass": None, "phase": None, "phases": None, "rows": None, "share": None,

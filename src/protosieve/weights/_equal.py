@@ -8,8 +8,6 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Float64
 
-__all__ = ["EqualWeights"]
-
 
 @storable
 @dataclass

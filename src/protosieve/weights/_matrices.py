@@ -7,8 +7,6 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from protosieve._typing import Float64
 
-__all__ = ["definite_cholesky", "free_weights", "grown", "widened"]
-
 # Below this share of its squared length outside the span of the others, a member is taken for a copy of them: signs
 # being free, its weight would be a difference of large numbers, and lost in rounding.
 _LEAST = 1e-7

@@ -20,8 +20,6 @@ from protosieve._typing import Float64
 from protosieve.weights._matrices import definite_cholesky
 from protosieve.weights._nonnegative import NonNegativeQP
 
-__all__ = ["Curve", "Newton", "Point"]
-
 _TOLERANCE = 1e-11  # of |x_i| |phi'(0)|, which bounds the gradient of member i at zero
 _STEPS, _HALVINGS = 200, 60
 _ENOUGH = 1e-4  # the share of the rise the gradient promises that a step must bring

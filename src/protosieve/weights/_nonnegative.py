@@ -32,8 +32,6 @@ from protosieve._typing import Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown, widened
 from protosieve.weights._pivoting import pivoted
 
-__all__ = ["GRADIENT_TOLERANCE", "NonNegativeQP", "Projection"]
-
 GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
 CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
 _CHECK_EVERY = 64  # joins between two looks at the true gradient

@@ -23,8 +23,6 @@ from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
 from protosieve.result.files._write import KEY
 
-__all__ = ["check_provenance", "read_prototypes", "read_result"]
-
 # What a file says of its run is checked: files are sent around, and edited.
 _LARGEST, _SEEDS = 1 << 63, ("seed", "random_state")  # of counts, sizes and figures; seeds may be larger
 _RUN = {

@@ -23,8 +23,6 @@ from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.io import explain
 from protosieve.result.files._plain import as_json, as_numpy, as_values
 
-__all__ = ["KEY", "as_dash", "check_output", "escaped", "write_table"]
-
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
 _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _BEGINS = r"[=+\-@\t\r\n]"  # a formula; a spreadsheet passes over the blanks among them
