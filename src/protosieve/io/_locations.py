@@ -205,7 +205,7 @@ class Pipe(Location):
         """The pipe, unpacked; open as long as this object is there."""
         file: Any = self._begin()
         if self._own:
-            weakref.finalize(self, file.close)
+            weakref.finalize(self, file.close).atexit = False  # a thread may be reading it for ever
         # what stands in for standard input may have no buffer
         return Opened(file if hasattr(file, "peek") else io.BufferedReader(file)).unpacked()
 
