@@ -226,7 +226,7 @@ def test_data_that_json_cannot_hold_is_not_published(live):
 
 @pytest.mark.parametrize("at", ["", "here", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:99999", "127.0.0.1:-1"])
 def test_a_place_to_listen_is_a_host_and_a_port(at):
-    with pytest.raises(ParameterError, match=r"watch='.*' is no host and port, such as 127\.0\.0\.1:0"):
+    with pytest.raises(ParameterError, match=r"watch='.*' must be host:port, such as 127\.0\.0\.1:0"):
         Live(_render, {}, at)
 
 

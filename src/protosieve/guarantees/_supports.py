@@ -24,7 +24,7 @@ def supports(owner: str, n: int, size: int, remedy: str) -> Iterator[tuple[tuple
     count = math.comb(n, size)
     if count > MOST:
         raise InputError(
-            f"{owner}: {n} elements have {count:,} sets of {size}, and {MOST:,} are the most one can look at; {remedy}"
+            f"{owner}: {n} elements have {count:,} sets of {size}, and at most {MOST:,} can be looked at; {remedy}"
         )
     sets = combinations(range(n), size)
     return iter(lambda: tuple(islice(sets, _AT_ONCE)), ())

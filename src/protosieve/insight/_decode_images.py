@@ -72,7 +72,7 @@ def _unpacked(text: str) -> bytes | None:
 
 def _read(path: str, folders: Sequence[Path]) -> bytes | str:
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.\-]+:|[/\\]{2}", path):
-        return "an address, and a report fetches nothing"
+        return "a web address, which a report does not fetch"
     if len(path) > 4096 or "\0" in path:
         return "neither an image nor the path of one"
     if not folders:

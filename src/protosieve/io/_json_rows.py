@@ -58,7 +58,8 @@ def _quick(lines: list[bytes], known: pa.Schema | None) -> Objects | None:
     table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
     if found is None or table is None:
         return None
-    others = set(found.column_names).difference(table.column_names)
+    there = set(table.column_names)
+    others = [name for name in found.column_names if name not in there]
     return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
 
 
@@ -128,7 +129,7 @@ def _object(line: bytes) -> dict[str, Any] | str:
     except UnicodeDecodeError as error:
         return not_utf8(line[error.start])
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is no character"
+        return "holds half of a surrogate pair, which is not a character"
     except RecursionError:
         return "is nested too deeply"
     except json.JSONDecodeError as error:

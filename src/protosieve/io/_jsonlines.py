@@ -71,8 +71,8 @@ class JsonLinesSource(TextSource):
             )
             more = f" and {len(ignored) - _SHOWN:,} more" if len(ignored) > _SHOWN else ""
             warnings.warn(
-                f"{self.name}: keys that none of the first rows has are left out: {named}{more}; give one of the first "
-                "rows that key, with null, to have it read",
+                f"{self.name}: keys that the first rows do not have are ignored: {named}{more}; to read such a key, "
+                "give it to one of the first rows, with null",
                 ProtosieveWarning,
                 stacklevel=2,
             )

@@ -43,7 +43,7 @@ _HEADERS = {
 class Live:
     """Serves the page of one report, which changes; a context manager that stops serving when it ends.
 
-    ``at`` is ``host:port``, port 0 for any that is free. Pages wait for news (long polling): what is published is on
+    ``at`` is ``host:port``, with port 0 for any free port. Pages wait for news (long polling): what is published is on
     the screen at once, and a page that looks on costs nothing in between. Without the ``address`` and its 128 random
     bits, a request is told there is nothing.
 
@@ -177,14 +177,14 @@ def _listening(at: str) -> socket.socket:
     host, colon, port = at.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
-        raise ParameterError(f"{arg('watch', at)} is no host and port, such as {HERE} (port 0: any that is free)")
+        raise ParameterError(f"{arg('watch', at)} must be host:port, such as {HERE}; port 0 means any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         found = socket.create_server((host, int(port)), family=family, backlog=_AT_ONCE)
     except OSError as error:
         raise OutputError(
             f"{arg('watch', at)}: cannot listen there: {error.strerror or error}; give another port, or 0 for any "
-            "that is free"
+            "free one"
         ) from error
     found.setblocking(False)
     return found

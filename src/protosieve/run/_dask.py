@@ -91,7 +91,7 @@ class LocalWorkers(Dask):
         """In another thread: there Ctrl-C can neither leave a cluster half started nor reach its processes."""
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             # a process that is being started runs the script again; it must not start more of them
-            raise ParameterError(f"workers are started anew by each of them; {_GUARD}")
+            raise ParameterError(f"each worker would start workers of its own; {_GUARD}")
         with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
             return starter.submit(self._started).result()
 
@@ -128,7 +128,7 @@ class Cluster(Dask):
     def _connected(self) -> Any:
         remedy = "give the address it printed when it started, such as tcp://10.0.0.5:8786"
         if ":" not in self._address:
-            raise InputError(f"{self._address}: is no address of a Dask scheduler; {remedy}")
+            raise InputError(f"{self._address}: is not the address of a Dask scheduler; {remedy}")
         try:
             client = self._distributed.Client(self._address, timeout=_ANSWER, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:

@@ -135,7 +135,7 @@ class Store:
             return None
         if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
             if not self._has_others:
-                _warn(f"{path}: is of another run, or of other results before it; such partitions are done again")
+                _warn(f"{path}: belongs to another run or to other earlier results; such partitions are done again")
             self._has_others = True
             return None
         self._is_used = True
@@ -167,7 +167,7 @@ class Store:
             if self._head.made:
                 self.folder.rmdir()
         except OSError as error:
-            _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
+            _warn(f"{self.folder}: is no longer needed, but cannot be removed: {error.strerror or error}")
 
     def _make(self) -> bool:
         """Make the folder if needed; true if it is new, or was left by a run that was killed at once."""
