@@ -121,8 +121,10 @@ class Live:
             self._socket.close()
             for task in self._open - self._sending:
                 task.cancel()
-            if self._open:
-                await asyncio.wait(self._open, timeout=_LINGER)
+            _, late = await asyncio.wait(self._open, timeout=_LINGER) if self._open else (None, ())
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     async def _answer(self, connection: socket.socket) -> None:
         with connection, suppress(Exception):  # a caller who is slow or gone, or a page that fails: no part of the run
