@@ -16,8 +16,6 @@ from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
 from protosieve.kernels import KERNELS, Kernel
 from protosieve.selectors import ProtoSwap, Selector, as_rows, generator, whole_number
 
-__all__ = ["WidthChoice", "choose_width"]
-
 _GRID = tuple(2 ** (step / 2) for step in range(-6, 3))  # of the median: an eighth to twice, in factors of sqrt 2
 
 
@@ -170,7 +168,7 @@ def choose_width(
 
 
 def _accuracy(selector: Selector, rows: Array, labels: Indices, train: Indices, held: Indices) -> float:
-    """The share of the held rows whose nearest prototype of the others has their label."""
+    """The share of held-out rows with the same label as their nearest prototype."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProtosieveWarning)  # too few kept, with too wide a kernel: the accuracy tells
         result = selector.fit(rows[train]).result_
@@ -209,7 +207,7 @@ def _labels(y: Any, folds: int, n_rows: int) -> Indices:
 
 
 def _base(selector: Selector | None, m: int | None, seed: int) -> Selector:
-    """What is cloned: the selector with the size and the seed."""
+    """The selector to clone, with ``n_prototypes`` and seed set."""
     if not (selector is None or isinstance(selector, Selector)):
         raise ParameterError(
             f"choose_width: {arg('selector')} must be a selector, such as ProtoStream(50), got {selector!r}"
@@ -222,7 +220,7 @@ def _base(selector: Selector | None, m: int | None, seed: int) -> Selector:
 
 
 def _with_width(kernel: Kernel) -> Any:
-    """The kernel whose width is sought; `ParameterError` where it has none."""
+    """The kernel; `ParameterError` if it has no width."""
     if not hasattr(kernel, "width"):
         *others, last = [cls.__name__ for cls in KERNELS.values() if hasattr(cls, "width")]
         raise ParameterError(

@@ -2,24 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import NamedTuple
 
 from protosieve._formatting import cut
-
-__all__ = ["Bar", "details", "note", "table"]
 
 _CELL = "padding:.25em .8em .25em 0;text-align:left;vertical-align:top"
 _LONGEST, _SENTENCE = 120, 600  # characters of a cell, and of what explains
 
 
-class Bar(float):
+class Bar(NamedTuple):
     """A number from 0 to 1 that is drawn as a bar beside its text."""
 
+    share: float
     text: str
-
-    def __new__(cls, share: float, text: str) -> "Bar":
-        bar = super().__new__(cls, min(max(share, 0.0), 1.0))
-        bar.text = text
-        return bar
 
 
 def table(title: str, columns: Sequence[tuple[str, Sequence[object]]], after: Sequence[str] = ()) -> str:
@@ -59,7 +54,8 @@ def details(summary: str, facts: Mapping[str, object]) -> str:
 def _cell(value: object) -> str:
     if not isinstance(value, Bar):
         return _text(value)
-    drawn = f"display:inline-block;height:.6em;width:{5 * value:.2f}em;background:currentColor;opacity:.45"
+    width = 5 * min(max(value.share, 0.0), 1.0)
+    drawn = f"display:inline-block;height:.6em;width:{width:.2f}em;background:currentColor;opacity:.45"
     return f"{_text(value.text)} <span style='{drawn}'></span>"
 
 

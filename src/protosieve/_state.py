@@ -31,8 +31,6 @@ from protosieve._atomic import replacing
 from protosieve._typed import fits, hints_of, require
 from protosieve.errors import ProtosieveError, StateFileError
 
-__all__ = ["FORMAT", "built", "digest", "dumps", "loads", "read", "relied_on", "storable", "store_as", "write"]
-
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _REGISTRY: dict[str, type] = {}
@@ -74,19 +72,19 @@ def write(path: str | os.PathLike[str], root: object) -> None:
 
 
 def dumps(root: object) -> bytes:
-    """The same as bytes, for engines that carry values from one process to another."""
+    """What `write` would write, as bytes, for engines that send values to other processes."""
     stream = io.BytesIO()
     _write_archive(stream, *_packed(root))
     return stream.getvalue()
 
 
 def loads(data: bytes, name: str = "state") -> Any:
-    """What ``dumps`` was given; any damage is one `StateFileError`, that calls the bytes ``name``."""
+    """The inverse of `dumps`; any damage is one `StateFileError`, whose message calls the bytes ``name``."""
     return _read(lambda: io.BytesIO(data), name, _as_it_is)
 
 
 def digest(root: object) -> str:
-    """What tells it from other values."""
+    """A digest of the value: equal values have equal digests."""
     return str(_packed(root)[0]["sha256"])
 
 
@@ -118,7 +116,7 @@ def read(path: str | os.PathLike[str], make: Callable[[Any], Any] = _as_it_is) -
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A regular file: others may have no end, or wait for somebody to write. Opening it never waits."""
+    """Open a regular file. Pipes and devices are refused: reading them may never end. Opening never waits."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     kind = os.fstat(descriptor).st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a folder has an error of its own

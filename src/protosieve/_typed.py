@@ -7,8 +7,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-__all__ = ["are_counts", "are_finite", "are_raw", "are_rows", "fits", "hints_of", "require"]
-
 _MOST = 1 << 62  # rows, and what is counted of them
 
 
@@ -20,7 +18,7 @@ def hints_of(cls: type) -> dict[str, Any]:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether it is; a whole number is a float, too, and a truth value is no number. O(items).
+    """Whether a value has the type ``hint``; integers count as floats, booleans not as numbers. O(items).
 
     >>> fits([1, None], list[int | None]), fits([1, "2"], list[int]), fits(True, int), fits(1, float)
     (True, False, False, True)
@@ -67,7 +65,7 @@ def are_rows(rows: Any, width: int | None = None) -> bool:
 
 
 def are_raw(rows: Any, width: int | None = None) -> bool:
-    """The same, where nulls may be NaN."""
+    """As `are_rows`, but NaN is allowed."""
     return bool(rows.ndim == 2 and rows.dtype.kind == "f" and width in (None, rows.shape[1]))
 
 
@@ -76,7 +74,7 @@ def are_finite(*values: Any) -> bool:
 
 
 def are_counts(*values: int) -> bool:
-    """Whether these are whole numbers from 0 to what no stream exceeds."""
+    """Whether all values are between 0 and 2**62."""
     return all(0 <= value < _MOST for value in values)
 
 

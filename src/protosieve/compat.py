@@ -48,7 +48,7 @@ class ProtodashExplainer:
     """
 
     def set_params(self, *args: Any, **kwargs: Any) -> None:
-        """There are none, as in AIX360."""
+        """Does nothing, as in AIX360."""
 
     def explain(
         self, X: Any, Y: Any, m: int, kernelType: str = "other", sigma: float = 2, optimizer: str = "cvxpy"

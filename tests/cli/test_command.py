@@ -169,7 +169,7 @@ PROBLEMS = [
         ["lists.parquet", "-m", "2"],
         r"column 'my vec' .* --embedding 'my vec', or leave them out with --exclude 'my vec'$",
     ),
-    (["flowers.csv", "-m", "2", "--watch-at", "8000"], r"--watch-at 8000 is no host and port, such as"),
+    (["flowers.csv", "-m", "2", "--watch-at", "8000"], r"--watch-at 8000 must be host:port, such as"),
     (["flowers.csv", "-m", "2", "--map", "name,nope"], r"--map: column 'name' holds string; a place on the map is two"),
     (
         ["flowers.csv", "-m", "2", "--kernel", "cosine", "--width", "2"],

@@ -112,9 +112,9 @@ def test_a_column_of_bytes_is_found_without_being_named(tmp_path):
     ("cell", "why"),
     [
         (None, "no image in this row"),
-        ("https://example.org/cat.png", "an address, and a report fetches nothing"),
-        ("file:///etc/passwd", "an address, and a report fetches nothing"),
-        (r"\\host\share\cat.png", "an address, and a report fetches nothing"),
+        ("https://example.org/cat.png", "a web address, which a report does not fetch"),
+        ("file:///etc/passwd", "a web address, which a report does not fetch"),
+        (r"\\host\share\cat.png", "a web address, which a report does not fetch"),
         ("nowhere.png", "there is no such file"),
         ("a\0b", "neither an image nor the path of one"),
         (b"\x89PNG but not really", "not an image that can be read"),

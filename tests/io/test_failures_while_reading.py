@@ -1,6 +1,7 @@
 """A run that fails in the middle of a file ends at once and cleanly, whatever its reader was at."""
 
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from protosieve.io import BadRows, find_sources
-from protosieve.io._locations import _Counted
+from protosieve.io._locations import LocalFile, Opened
 from volumes import repeated, volume
 
 RUNS = int(os.environ.get("PROTOSIEVE_EXITS") or volume(1, 2))  # of each format, every other one on one processor
@@ -65,13 +66,13 @@ def test_a_caught_error_leaves_nothing_that_could_hang_the_interpreter(broken):
 def test_a_file_is_read_by_nobody_but_the_thread_that_asks(broken, ending, monkeypatch):
     """So that no thread is at it when the one that asked has ended."""
     threads = set()
-    readinto = _Counted.readinto
 
-    def read(self, buffer):
-        threads.add(threading.get_ident())
-        return readinto(self, buffer)
+    class Watched(io.FileIO):
+        def readinto(self, buffer):
+            threads.add(threading.get_ident())
+            return super().readinto(buffer)
 
-    monkeypatch.setattr(_Counted, "readinto", read)
+    monkeypatch.setattr(LocalFile, "open", lambda self: Opened(io.BufferedReader(Watched(self.name))))
     (source,) = find_sources(broken / f"rows{ending}")
     for _ in source.pieces(["x"], 0, BadRows(skip=True)):
         break

@@ -22,12 +22,17 @@ from protosieve.insight import (
     Thumbnail,
     ValueShares,
 )
-from protosieve.plots._canvas import grid_for
+from protosieve.plots._canvas import DATA, PROTOTYPES, QUIET, grid_for, label_colours
 from protosieve.plots._cards import draw_cards
-from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
-from protosieve.plots._colours import DATA, PROTOTYPES, QUIET, label_colours
-from protosieve.plots._coverage import draw_feature, draw_labels
-from protosieve.plots._map import draw_map
+from protosieve.plots._charts import (
+    draw_curve,
+    draw_feature,
+    draw_labels,
+    draw_map,
+    draw_spread,
+    draw_stream,
+    draw_weights,
+)
 
 HOSTILE = ["$x_{", "<script>", "\\frac{", "_hidden", "a\x00b\x1b[31m", "$$", "naïve & 100 %"]
 CURVE = ResidualCurve([1, 2, 3], [0.5, 0.1, 0.02], own=0.02, random=0.2)

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from protosieve.errors import OutputError, ParameterError
-from protosieve.report import _limited_server, _live
+from protosieve.report import _live
 from protosieve.report._live import Live
 
 
@@ -122,7 +122,7 @@ def test_nobody_who_looks_on_means_no_waiting_at_the_end(monkeypatch):
 
 
 def _connected(live):
-    return socket.create_connection(live._server.server_address[:2], timeout=30)
+    return socket.create_connection(live._socket.getsockname()[:2], timeout=30)
 
 
 def _answer(caller):
@@ -136,17 +136,17 @@ def _answer(caller):
 
 def test_connections_are_counted_before_a_word_is_said_and_more_are_refused(live):
     with ExitStack() as stack:
-        silent = [stack.enter_context(_connected(live)) for _ in range(_limited_server._AT_ONCE)]
+        silent = [stack.enter_context(_connected(live)) for _ in range(_live._AT_ONCE)]
         with _connected(live) as late:
             assert _answer(late).startswith(b"HTTP/1.0 503 ")
-        assert len(live._server._deadlines) == len(silent)
-    while live._server._deadlines:  # until all have been seen to leave
+        assert len(live._open) == len(silent)
+    while live._open:  # until all have been seen to leave
         time.sleep(0.01)
     assert urlopen(live.address, timeout=30).read() == b"<title>first</title>"
 
 
 def test_a_request_has_one_deadline_however_steadily_it_trickles_in(live, monkeypatch):
-    monkeypatch.setattr(_limited_server, "PATIENCE", 1.0)
+    monkeypatch.setattr(_live, "_PATIENCE", 0.3)
     with _connected(live) as caller, suppress(ConnectionError):
         caller.sendall(b"GET / HTTP/1.1\r\nX: ")
         caller.settimeout(0.05)
@@ -163,7 +163,7 @@ def test_whoever_trickles_when_the_run_is_over_is_let_go():
     with Live(_render, {"title": "first"}) as live:
         caller = _connected(live)
         caller.sendall(b"GET / HTTP/1.1\r\nX: ")
-        while not live._server._deadlines:  # until it is accepted
+        while not live._open:  # until it is accepted
             time.sleep(0.01)
     with caller:
         assert not _answer(caller).startswith(b"HTTP/1.0 200")
@@ -184,9 +184,9 @@ with Live(lambda data: b"page", {}) as live:
             taken.append(os.open("/dev/null", os.O_RDONLY))
         except OSError:
             break
-    tried, get_request = [], live._server.get_request
-    live._server.get_request = lambda: (tried.append(None), get_request())[1]
-    caller.connect(live._server.server_address[:2])
+    tried, sock_accept = [], live._loop.sock_accept
+    live._loop.sock_accept = lambda listening: (tried.append(None), sock_accept(listening))[1]
+    caller.connect(live._socket.getsockname()[:2])
     time.sleep(1.0)
     assert 0 < len(tried) < 1000, "it spins"
     for descriptor in taken:
@@ -199,7 +199,7 @@ with Live(lambda data: b"page", {}) as live:
 
 def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
     for _ in range(5):
-        with socket.create_connection(live._server.server_address[:2]) as caller:
+        with socket.create_connection(live._socket.getsockname()[:2]) as caller:
             path = live.address.split("/", 3)[3]
             caller.sendall(f"GET /{path}report.json?after=1 HTTP/1.1\r\n\r\n".encode())
     live.publish({"title": "second"})
@@ -211,7 +211,7 @@ def test_a_caller_who_hangs_up_does_no_harm(live, capfd):
 def test_a_request_that_makes_no_sense_finds_nothing_and_says_nothing(live, capfd, asked):
     token = live.address.split("/", 3)[3]
     for line in (asked, f"/{token}report.json?after={'9' * 5000}"):
-        with socket.create_connection(live._server.server_address[:2]) as caller:
+        with socket.create_connection(live._socket.getsockname()[:2]) as caller:
             caller.sendall(f"GET {line} HTTP/1.1\r\n\r\n".encode("latin-1"))
             answer = caller.recv(100)
         assert answer.startswith(b"HTTP/1.0 404" if line == asked else b"HTTP/1.0 200")
@@ -226,7 +226,7 @@ def test_data_that_json_cannot_hold_is_not_published(live):
 
 @pytest.mark.parametrize("at", ["", "here", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:99999", "127.0.0.1:-1"])
 def test_a_place_to_listen_is_a_host_and_a_port(at):
-    with pytest.raises(ParameterError, match=r"watch='.*' is no host and port, such as 127\.0\.0\.1:0"):
+    with pytest.raises(ParameterError, match=r"watch='.*' must be host:port, such as 127\.0\.0\.1:0"):
         Live(_render, {}, at)
 
 

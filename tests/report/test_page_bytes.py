@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import report_page_examples as examples
-from protosieve.plots._colours import label_colours
+from protosieve.plots._canvas import label_colours
 from protosieve.report import _page, render
 from report_page_parts import HOSTILE
 

@@ -19,7 +19,7 @@ def result():
 @pytest.fixture
 def page(monkeypatch):
     """A page that is only a title."""
-    monkeypatch.setattr("protosieve.report._write.render", lambda data: data["title"].encode())
+    monkeypatch.setattr("protosieve.report._page.render", lambda data: data["title"].encode())
 
 
 def test_a_report_is_written_whole(result, page, tmp_path):

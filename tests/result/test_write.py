@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from io_files import read
 from protosieve.errors import OutputError, ProtosieveError, ProtosieveWarning
 from protosieve.result.files import check_output, write_table
-from protosieve.result.files._formulas import escaped
 from protosieve.result.files._read import read_result
+from protosieve.result.files._write import escaped
 
 ENDINGS = ["parquet", "arrow", "csv", "tsv", "jsonl", "json", "npz"]
 PROVENANCE = {"version": "1", "seed": 0, "residual": 0.25, "files": ["ä.csv"], "nan": float("nan")}

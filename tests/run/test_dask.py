@@ -112,7 +112,7 @@ def test_a_cluster_that_is_there_is_used_and_stays(folder, alone, two):
 def test_an_address_where_nobody_answers_is_an_error(monkeypatch):
     monkeypatch.setattr("protosieve.run._dask._ANSWER", 0.5)
     with (
-        pytest.raises(InputError, match=r"^nonsense: is no address of a Dask scheduler; give"),
+        pytest.raises(InputError, match=r"^nonsense: is not the address of a Dask scheduler; give"),
         Cluster("nonsense") as one,
     ):
         one.submit(int)

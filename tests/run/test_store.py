@@ -260,7 +260,7 @@ def test_a_damaged_result_is_made_again_with_a_warning(folder, alone, tmp_path):
         found = selected(folder, executor=counting, work=work)
     words = [str(one.message) for one in told]
     assert any("survey-000003.npz: not a protosieve state file, or a damaged one" in word for word in words)
-    assert any("survey-000007.npz: is of another run, or of other results before it" in word for word in words)
+    assert any("survey-000007.npz: belongs to another run or to other earlier results" in word for word in words)
     assert counting.given.count("survey") == 2
     assert same(found, alone)
 
@@ -272,7 +272,7 @@ def test_only_what_is_ours_is_removed(folder, tmp_path):
     job = job_of(folder)
     opened = Store(work, job)
     assert not (work / ".survey-000011.npz.abc.tmp").exists()
-    with pytest.warns(ProtosieveWarning, match="work: is no longer needed and cannot be removed: Directory not empty"):
+    with pytest.warns(ProtosieveWarning, match="work: is no longer needed, but cannot be removed: Directory not empty"):
         opened.remove()
     assert [path.name for path in work.iterdir()] == ["mine.txt"]
     (work / "mine.txt").unlink()
@@ -309,7 +309,7 @@ def test_what_follows_from_other_results_is_done_again(folder, alone, tmp_path):
             selected(folder, executor=AtOnce(), window=1, work=work, progress=stop)
     assert len(list(work.glob("sums-*.npz"))) == 4
     counting = Counting(AtOnce())
-    with pytest.warns(ProtosieveWarning, match="sums-000000.npz: is of another run, or of other results before it"):
+    with pytest.warns(ProtosieveWarning, match="sums-000000.npz: belongs to another run or to other earlier results"):
         assert same(selected(folder, executor=counting, work=work), alone)
     assert [counting.given.count(one) for one in ("survey", "sums")] == [0, 12]
 

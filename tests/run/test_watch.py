@@ -381,7 +381,7 @@ def test_where_the_page_of_a_run_goes(tmp_path, monkeypatch):
     [
         ({"report": "page.pdf"}, OutputError, r"page\.pdf: a report is a page; end its name in \.html or \.htm"),
         ({"report": "nowhere/page.html"}, OutputError, "there is no folder"),
-        ({"watch": "8000"}, ParameterError, "watch='8000' is no host and port"),
+        ({"watch": "8000"}, ParameterError, "watch='8000' must be host:port"),
         ({"report": "rows.html", "format": "parquet"}, OutputError, "is one of the files to be read, which would be"),
         ({"coordinates": ["x", "kind"]}, ParameterError, "coordinates: column 'kind' holds string; a place on the map"),
     ],

@@ -105,7 +105,7 @@ def test_many_members_are_weighed_as_one_after_the_other(width, copies):
     rng = np.random.default_rng(5)
     X = np.repeat(rng.normal(size=(400 // copies, 5)), copies, axis=0)
     K, mu = oracles.gaussian(X, X, width), oracles.gaussian(X, rng.normal(size=(99, 5)), width).mean(axis=1)
-    with patch.object(NonNegativeQP, "_wake", autospec=True, side_effect=NonNegativeQP._wake) as wakes:
+    with patch.object(NonNegativeQP, "_release_one", autospec=True, side_effect=NonNegativeQP._release_one) as wakes:
         quick = NonNegativeQP.from_gram(K, mu)
     quick._check()
     with moved_at_once(np.inf):

@@ -9,8 +9,6 @@ from typing import TextIO, cast
 from protosieve.cli._terminal import note
 from protosieve.errors import OutputError
 
-__all__ = ["abandon", "let_go", "open_closed", "showing"]
-
 
 def open_closed() -> None:
     """Give the program the streams it was started without (``>&-``), for which Python has `None`.
@@ -28,7 +26,7 @@ def open_closed() -> None:
 
 
 def _opened(flags: int, mode: str) -> TextIO:
-    """Of the lowest number that is free."""
+    """A stream to nowhere, with the lowest free descriptor."""
     return cast(TextIO, open(os.open(os.devnull, flags), mode, errors="replace"))  # noqa: PTH123  # a path opens no descriptor
 
 
@@ -51,7 +49,7 @@ def showing(kept: str | None = None) -> Iterator[None]:
 
 
 def let_go() -> None:
-    """Before the end: drop what a stream cannot take any more; Python would complain about it, and exit with 120."""
+    """Before exit, discard output that cannot be written; Python would print an error and exit with 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -60,7 +58,7 @@ def let_go() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Discard what is still written to it."""
+    """Redirect a stream to nowhere, so that pending output is discarded."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -15,25 +15,23 @@ from protosieve.errors import ProtosieveWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["complain", "console", "note", "notes"]
-
 _RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _PIPED_WIDTH = 100
 
 
 def complain(message: str) -> None:
-    """One line about what went wrong."""
+    """Print an error of one line."""
     _write(f"protosieve: {one_line(message)}", _RED)
 
 
 def note(message: str) -> None:
-    """One line that is worth knowing, and no error."""
+    """Print a note of one line."""
     _write(f"note: {one_line(message)}", _DIM)
 
 
 @contextmanager
 def notes(quiet: bool) -> Iterator[None]:
-    """Warnings of the library become notes; those of other libraries are not shown."""
+    """Print the library's warnings as notes, and hide those of other libraries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", "no result kept", ProtosieveWarning)  # also if it is quiet

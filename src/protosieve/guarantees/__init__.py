@@ -1,8 +1,15 @@
 """Guarantees: what the paper's theorems promise on a given problem, as numbers."""
 
 from protosieve.guarantees._curvature import Curvature, curvature, curvature_bounds, curvature_on
-from protosieve.guarantees._factor import Guarantee, basic_guarantee, singleton_guarantee
-from protosieve.guarantees._ratio import Ratios, ratio_bounds, ratio_range, submodularity_ratio
+from protosieve.guarantees._ratio import (
+    Guarantee,
+    Ratios,
+    basic_guarantee,
+    ratio_bounds,
+    ratio_range,
+    singleton_guarantee,
+    submodularity_ratio,
+)
 
 __all__ = [
     "Curvature",

@@ -11,8 +11,6 @@ from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.guarantees._supports import check_size, supports
 
-__all__ = ["Curvature", "curvature", "curvature_bounds", "curvature_on"]
-
 _ROUNDING = 1e-10  # of the largest entry: eigenvalues this far below zero are zero; of single precision more
 
 

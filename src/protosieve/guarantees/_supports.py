@@ -7,8 +7,6 @@ from itertools import combinations, islice
 
 from protosieve.errors import InputError, ParameterError, arg
 
-__all__ = ["check_size", "supports"]
-
 MOST = 200_000  # supports: half a minute's work, at most
 _AT_ONCE = 4096
 
@@ -26,7 +24,7 @@ def supports(owner: str, n: int, size: int, remedy: str) -> Iterator[tuple[tuple
     count = math.comb(n, size)
     if count > MOST:
         raise InputError(
-            f"{owner}: {n} elements have {count:,} sets of {size}, and {MOST:,} are the most one can look at; {remedy}"
+            f"{owner}: {n} elements have {count:,} sets of {size}, and at most {MOST:,} can be looked at; {remedy}"
         )
     sets = combinations(range(n), size)
     return iter(lambda: tuple(islice(sets, _AT_ONCE)), ())

@@ -16,8 +16,6 @@ from protosieve.insight._text import is_missing, shown
 from protosieve.insight._thumbnails import image_column, thumbnails
 from protosieve.insight._worst_rows import WorstRows
 
-__all__ = ["Card", "cards_of"]
-
 _TEXT = 600
 _FIELDS = 12
 _AROUND = 5

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from protosieve.errors import InputError
 from protosieve.result import OURS, Prototypes, arrow_values, own_names
 
-__all__ = ["Columns", "as_columns", "count_rows", "files_of", "is_sequence", "own_columns", "take_rows"]
-
 
 class Columns:
     """Named columns, of Arrow, pandas, NumPy or plain lists; cells become Python values only when asked for.

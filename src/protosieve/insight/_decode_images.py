@@ -12,8 +12,6 @@ from typing import Any
 
 from protosieve.insight._text import is_missing
 
-__all__ = ["Thumbnail", "decoded", "encoded", "folders_of", "is_image"]
-
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _PIXELS = 50_000_000  # of one image: more is a mistake, or meant to hurt
@@ -74,7 +72,7 @@ def _unpacked(text: str) -> bytes | None:
 
 def _read(path: str, folders: Sequence[Path]) -> bytes | str:
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.\-]+:|[/\\]{2}", path):
-        return "an address, and a report fetches nothing"
+        return "a web address, which a report does not fetch"
     if len(path) > 4096 or "\0" in path:
         return "neither an image nor the path of one"
     if not folders:

@@ -12,8 +12,6 @@ from protosieve.insight._features import Feature, as_date
 from protosieve.insight._result_with_data import DescribedRows, ResultWithData
 from protosieve.insight._text import is_missing, short, shown
 
-__all__ = ["Difference", "differences"]
-
 _MOST = 5
 _LEAST = 0.05  # standard deviations: less is no difference
 
@@ -60,7 +58,7 @@ def _difference(feature: Feature, rows: DescribedRows, i: int, by: float, mean: 
 
 
 def _value(feature: Feature, row: Array) -> str:
-    """From the encoded row, where the cell is not at hand or is null."""
+    """A feature's value from the encoded row, if the cell is unknown or null."""
     if feature.kind == "category":
         hot = row[feature.places]
         return cut(feature.values[int(hot.argmax())], 120) if hot.max() > 0 else "unknown"

@@ -12,8 +12,6 @@ from protosieve.insight._view import View
 from protosieve.result import Prototypes
 from protosieve.selectors import as_rows
 
-__all__ = ["encode_data"]
-
 
 def encode_data(result: Prototypes, data: Any, view: View) -> Array:
     """Rows of a table or an array, encoded as the prototypes were; O(cells).

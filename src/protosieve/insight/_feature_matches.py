@@ -10,16 +10,6 @@ from protosieve.insight._features import Feature, as_date
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._sample_judge import thinned
 
-__all__ = [
-    "CategoryMatch",
-    "FeatureMatches",
-    "NumberMatch",
-    "ValueShares",
-    "feature_matches",
-    "ks_distance",
-    "weighted_quantiles",
-]
-
 _FEATURES = 200
 _VALUES = 12
 _CELLS = 1 << 21  # sorted for the features: of wide rows fewer are looked at

@@ -9,8 +9,6 @@ import numpy as np
 
 from protosieve.result import Prototypes
 
-__all__ = ["Feature", "as_date", "encoding_of", "features_of", "list_column", "number_columns"]
-
 
 @dataclass(frozen=True)
 class Feature:

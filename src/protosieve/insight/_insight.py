@@ -16,8 +16,6 @@ from protosieve.insight._view import View
 from protosieve.insight._worst_rows import worst_rows, worst_rows_sentence
 from protosieve.result import Prototypes
 
-__all__ = ["Insight", "WorstExplained", "describe"]
-
 
 @dataclass(frozen=True)
 class WorstExplained:

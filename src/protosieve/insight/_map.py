@@ -13,8 +13,6 @@ from protosieve._typing import Array, Float64
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._sample_judge import thinned
 
-__all__ = ["Map", "Plane", "in_natural_order", "map_of"]
-
 _POINTS = 2000
 _WIDE = 1000  # columns: beyond, the plane is laid through fewer rows
 _COLOURED = 10  # labels that a reader can tell apart

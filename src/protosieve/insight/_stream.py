@@ -8,8 +8,6 @@ from protosieve._formatting import counted
 from protosieve._typing import Float64
 from protosieve.result import Prototypes, Trace
 
-__all__ = ["ResidualTrace", "stream_of"]
-
 
 @dataclass(frozen=True)
 class ResidualTrace:

@@ -7,8 +7,6 @@ import numpy as np
 
 from protosieve._formatting import cut
 
-__all__ = ["distinct_labels", "is_missing", "label_of", "short", "shown"]
-
 _LABEL = 80
 
 
@@ -88,7 +86,7 @@ def _unlike(text: str, used: set[str]) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what tables have for them."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:

@@ -4,6 +4,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,6 @@ from protosieve.insight._features import features_of, list_column, number_column
 from protosieve.insight._result_with_data import DescribedRows
 from protosieve.insight._view import View
 from protosieve.result import Prototypes
-
-__all__ = ["image_column", "png", "pooled", "thumbnails"]
 
 _BUDGET = 1_200_000  # bytes of all images together
 _SIDES = (128, 96, 64, 48)
@@ -44,12 +43,9 @@ def thumbnails(
         return [[None] * len(group) for group in groups]
     else:
         found = [_decoded(column, group, () if view.image is None else folders) for group in groups]
-    made = _within_budget([image for images in reversed(found) for image in images], encode)
-    out = list[list[Thumbnail | str | None]]()
-    for images in reversed(found):
-        out.insert(0, [*made[: len(images)]])
-        made = made[len(images) :]
-    return out
+    rest = iter(_within_budget([image for images in reversed(found) for image in images], encode))
+    made: list[list[Thumbnail | str | None]] = [[*islice(rest, len(images))] for images in reversed(found)]
+    return made[::-1]
 
 
 def image_column(own: Columns) -> str | None:
@@ -80,11 +76,8 @@ def _from_rows(result: Prototypes, shape: tuple[int, ...], groups: Sequence[Desc
     height, width, channels = (*shape, 1)[:3]
     values = [_pixels(result, math.prod(shape), group) for group in groups]
     low, high = _scale(values, channels)
-    found = list[list[Any]]()
-    for part in values:
-        bright = np.clip((part - low) * (255 / (high - low)), 0, 255).round().astype(np.uint8)
-        found.append(list(bright.reshape(-1, height, width, channels)))
-    return found
+    bright = (np.clip((part - low) * (255 / (high - low)), 0, 255).round().astype(np.uint8) for part in values)
+    return [list(part.reshape(-1, height, width, channels)) for part in bright]
 
 
 def _scale(values: Sequence[Array], channels: int) -> tuple[float, float]:

@@ -10,8 +10,6 @@ import numpy as np
 from protosieve.errors import ParameterError, arg
 from protosieve.insight._columns import is_sequence
 
-__all__ = ["View", "image_shape_of"]
-
 _SHAPE = re.compile(r"\s*(0*[1-9][0-9]{0,8})\s*[x×,]\s*(0*[1-9][0-9]{0,8})(?:\s*[x×,]\s*([134]))?\s*")
 _LINE = 80  # values, and characters, of what is quoted
 _NAMES = ("image", "text", "coordinates", "image_shape", "label")

@@ -14,8 +14,6 @@ from protosieve.io._file_source import BOM, Batch, TextSource, not_utf8
 from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, guessed, has_decimal_commas
 from protosieve.io._locations import Opened, first_lines
 
-__all__ = ["CsvSource", "TsvSource"]
-
 _UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
 _LONGEST_HEADER = 1 << 22
 _DELIMITERS = ",\t;|"
@@ -45,7 +43,7 @@ class CsvSource(TextSource):
         return schema
 
     def _first_rows(self, file: BinaryIO, names: list[str], delimiter: str) -> pa.Table:
-        """Rows to guess from: those in the first lines, and more lines where the first row takes more."""
+        """The rows from which types are guessed: the first lines, or more if the first row is longer."""
         data = b""
         while lines := first_lines(file, HEAD_ROWS, HEAD_BYTES, LONGEST_ROW):
             data += lines
@@ -65,7 +63,7 @@ class CsvSource(TextSource):
 
 @final
 class TsvSource(CsvSource):
-    """The same, with tabs."""
+    """CSV whose cells are separated by tabs."""
 
     format = "tsv"
     title = "TSV"

@@ -12,8 +12,6 @@ import pyarrow.csv
 from protosieve.io._file_source import BOM, FEW_ROWS, Batch, not_utf8
 from protosieve.io._source import PIECE_BYTES
 
-__all__ = ["LONGEST_ROW", "CsvRows"]
-
 _NULLS = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 LONGEST_ROW = 1 << 24  # bytes; beyond, a quote is never closed
 _BLOCK = 1 << 20  # bytes parsed at once, about
@@ -60,7 +58,7 @@ class CsvRows:
         }
 
     def batches(self) -> Iterator[Batch]:
-        """Numbers and cells of good rows, and what is wrong with the others. A slow pipe gives the rows it has."""
+        """Numbers and cells of good rows, and what is wrong with the others. From a slow pipe, the rows so far."""
         left, wanted = b"", 0
         while data := self._read(_BLOCK):
             left += data
@@ -84,14 +82,14 @@ class CsvRows:
             yield np.zeros(0, np.int64), self._no_rows(), {self._next: problem}
 
     def _end_of_rows(self, text: bytes) -> int:
-        """Where the last whole row of ``text`` ends, which begins with a row."""
+        """The end of the last complete row in ``text``; ``text`` starts at the beginning of a row."""
         if b'"' not in text:
             return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         found = self._rows.match(text)
         return found.end() if found else 0
 
     def _batch(self, text: bytes) -> Batch:
-        """Whole rows, parsed."""
+        """Parse complete rows."""
         self._problems = {}
         text, is_marked = _marked(text)
         table = self._parsed(text)

@@ -16,17 +16,6 @@ from protosieve.io._locations import Location, Opened, Pipe, line_bytes
 from protosieve.io._plain_types import plain_schema, plain_table
 from protosieve.io._source import BadRow, BadRows, Piece, Source, cut
 
-__all__ = [
-    "BOM",
-    "FEW_ROWS",
-    "Batch",
-    "FileSource",
-    "TextSource",
-    "explain",
-    "not_utf8",
-    "reading",
-]
-
 FEW_ROWS = 512  # readers of text parse no fewer at once: a column takes as long for a few cells as for hundreds
 BOM = b"\xef\xbb\xbf"  # of UTF-8
 
@@ -85,12 +74,12 @@ class FileSource(Source):
         """The rows from ``start`` on, perhaps with some before; whatever it raises becomes an `InputError`."""
 
     def _share(self, rows: int, total: int) -> int:
-        """About the bytes of the first ``rows`` rows, where a format does not tell."""
+        """An estimate of the bytes read after ``rows`` rows, for formats that do not tell."""
         return int((self.size or 0) * min(1.0, rows / max(total, 1)))
 
 
 class TextSource(FileSource):
-    """A format of lines, perhaps compressed. What it cannot use are bad rows."""
+    """A format of lines, perhaps compressed with gzip. A line that cannot be used is a bad row."""
 
     @final
     def row_bytes(self) -> float | None:
@@ -117,7 +106,7 @@ class TextSource(FileSource):
 
 @contextmanager
 def reading(name: str, title: str) -> Iterator[None]:
-    """Whatever goes wrong inside is one `InputError` of one line."""
+    """Turn any error inside into an `InputError` with a message of one line."""
     try:
         yield
     except ProtosieveError:
@@ -133,13 +122,13 @@ def reading(name: str, title: str) -> Iterator[None]:
 
 
 def explain(error: BaseException) -> str:
-    """An error of another library in a few words on one line."""
+    """The message of another library's error, shortened to one line."""
     words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return words if len(words) <= 160 else f"{words[:157]}..."
 
 
 def not_utf8(byte: int) -> str:
-    """What is wrong with text in another encoding, by its first byte that shows it."""
+    """The message for text that is not UTF-8; ``byte`` is the first invalid one."""
     return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
 
 

@@ -16,8 +16,6 @@ from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
 from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
 from protosieve.io._source import Source
 
-__all__ = ["find_sources"]
-
 _LOOK = 2000  # names in a folder that are compared with a misspelt one
 
 Input = str | os.PathLike[str]
@@ -82,7 +80,7 @@ def _paths(path: str, wanted: str | None) -> list[str]:
 
 
 def _matching(pattern: str, wanted: str | None) -> list[str]:
-    """The files that a pattern names, or where it names folders only, theirs."""
+    """The files that match a pattern, or, if only folders match, the files in these."""
     found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  # pathlib's patterns need a folder to begin in
     shown = [path for path in found if not _is_hidden(path) or _is_hidden(pattern)]
     files = [path for path in shown if not Path(path).is_dir()]
@@ -102,7 +100,7 @@ def _is_hidden(path: str) -> bool:
 
 
 def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
-    """Files of a folder by their endings; where a format is named, those of its endings and those of none."""
+    """The files of a folder with a known ending; if a format is named, those with its endings or with none."""
     if wanted is None:
         found = [path for path in files if format_of(path)]
     else:

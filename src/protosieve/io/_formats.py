@@ -10,8 +10,6 @@ from protosieve.io._numpy import NpySource, NpzSource
 from protosieve.io._parquet import ParquetSource
 from protosieve.io._source import Source
 
-__all__ = ["ENDINGS", "FORMATS", "format_of", "source_of"]
-
 # All formats: each class says its name, endings and first bytes. Add a new one here.
 _SOURCES: tuple[type[FileSource], ...] = (
     ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource,
@@ -23,7 +21,7 @@ _LOOK = 1 << 16
 
 
 def format_of(path: str) -> str | None:
-    """By the ending, in any case; ``None`` where it says nothing.
+    """The format that the ending names, in upper or lower case; ``None`` if it is unknown.
 
     >>> format_of("rows.CSV.gz"), format_of("rows.txt")
     ('csv', None)
@@ -33,7 +31,7 @@ def format_of(path: str) -> str | None:
 
 
 def source_of(location: Location, name: str | None) -> Source:
-    """The reader of a file, in the format called ``name`` or else in the one it seems to have."""
+    """The reader of a file, in the format ``name``, or if that is ``None`` in the format it seems to have."""
     pipe = isinstance(location, Pipe)
     found = name or (_sniffed(location) if pipe else format_of(location.name))
     if found is None:
@@ -49,7 +47,7 @@ def source_of(location: Location, name: str | None) -> Source:
 
 
 def _sniffed(location: Location) -> str:
-    """By the first bytes; of other text, by the more frequent of tabs and commas in its first line."""
+    """The format by the first bytes; for other text CSV or TSV, by which is more frequent in the first line."""
     with reading(location.name, "rows"), location.peek() as opened:
         data = opened.file.read(8)
         if not data:

@@ -3,8 +3,6 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["HEAD_BYTES", "HEAD_ROWS", "NUMBER", "date_type", "guessed", "has_decimal_commas"]
-
 HEAD_ROWS = 10_000  # a guess looks at that many rows,
 HEAD_BYTES = 1 << 20  # or at that many bytes, whichever is less
 

@@ -12,8 +12,6 @@ import pyarrow.json
 
 from protosieve.io._file_source import not_utf8
 
-__all__ = ["Objects", "as_read", "table_of"]
-
 # Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
 _NOT_JSON = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf(?:inity)?)\s*[,\]}]")
 _LONG = 2.0**63
@@ -22,7 +20,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Objects(NamedTuple):
-    """Rows, what is wrong with those that cannot be read, by position, and keys that are no columns, with a count."""
+    """The rows, the problems of unreadable lines by position, and keys that are not columns, counted."""
 
     table: pa.Table
     problems: dict[int, str]
@@ -42,7 +40,7 @@ def table_of(lines: list[bytes], known: pa.Schema | None) -> Objects:
 
 
 def as_read(kind: pa.DataType) -> pa.DataType:
-    """The type in which values are read: Arrow's guess, but text that spells a date stays text."""
+    """The type in which values are read: Arrow's guess, except that dates in text stay text."""
     if pa.types.is_timestamp(kind):
         return pa.string()
     if pa.types.is_list(kind):
@@ -56,14 +54,13 @@ def _quick(lines: list[bytes], known: pa.Schema | None) -> Objects | None:
     data = b"\n".join(lines)
     if not lines or not _is_plain(lines, data):
         return None
-    for certain in [None] if known is None else [known, _without_numbers(known)]:
-        found = _parsed(data, certain)
-        table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
-        if found is not None and table is not None:
-            columns = set(table.column_names)
-            others = [name for name in found.column_names if name not in columns]
-            return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
-    return None
+    found = _parsed(data, known)
+    table = _arranged(found, known) if found is not None and found.num_rows == len(lines) else None
+    if found is None or table is None:
+        return None
+    there = set(table.column_names)
+    others = [name for name in found.column_names if name not in there]
+    return Objects(table, {}, Counter({name: len(lines) - found[name].null_count for name in others}))
 
 
 def _is_plain(lines: list[bytes], data: bytes) -> bool:
@@ -85,20 +82,17 @@ def _is_text(data: bytes) -> bool:
 
 
 def _parsed(data: bytes, known: pa.Schema | None) -> pa.Table | None:
+    """The types of numbers and nulls are left to Arrow: a block may have fractions where the first rows have none."""
+    guessed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    certain = pa.schema([field for field in known or () if not any(test(field.type) for test in guessed)])
     try:
         return pa.json.read_json(
             pa.BufferReader(data),
             read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pa.json.ParseOptions(explicit_schema=known, unexpected_field_behavior="infer"),
+            parse_options=pa.json.ParseOptions(explicit_schema=certain, unexpected_field_behavior="infer"),
         )
     except pa.ArrowException:
         return None
-
-
-def _without_numbers(known: pa.Schema) -> pa.Schema:
-    """For a block with fractions or values where the first rows have whole numbers or nulls: Arrow infers the type."""
-    open_to_guesses = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
-    return pa.schema([field for field in known if not any(test(field.type) for test in open_to_guesses)])
 
 
 def _arranged(found: pa.Table, known: pa.Schema | None) -> pa.Table | None:
@@ -127,7 +121,7 @@ def _by_hand(lines: list[bytes], known: pa.Schema | None) -> Objects:
 
 
 def _object(line: bytes) -> dict[str, Any] | str:
-    """The object of a line, or what is wrong with it."""
+    """The object on a line, or a message why there is none."""
     try:
         value = json.loads(line.decode("utf-8"), parse_constant=_refuse, strict=False)
         if _SURROGATE.search(line):
@@ -135,7 +129,7 @@ def _object(line: bytes) -> dict[str, Any] | str:
     except UnicodeDecodeError as error:
         return not_utf8(line[error.start])
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is no character"
+        return "holds half of a surrogate pair, which is not a character"
     except RecursionError:
         return "is nested too deeply"
     except json.JSONDecodeError as error:

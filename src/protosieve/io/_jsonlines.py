@@ -15,8 +15,6 @@ from protosieve.io._json_rows import as_read, table_of
 from protosieve.io._locations import Location, Opened, first_lines
 from protosieve.io._source import PIECE_BYTES
 
-__all__ = ["JsonLinesSource"]
-
 _BLOCK = 1 << 22
 _LONGEST = 1 << 26  # a line beyond that is no row
 _SHOWN = 8  # keys that are named
@@ -65,7 +63,7 @@ class JsonLinesSource(TextSource):
         self._tell(ignored)
 
     def _tell(self, ignored: Counter[str]) -> None:
-        """Note the keys that are not read: once, however often the file is."""
+        """Warn of keys that are not read, once for each file."""
         if ignored and not self._has_told:
             self._has_told = True
             named = ", ".join(
@@ -73,15 +71,15 @@ class JsonLinesSource(TextSource):
             )
             more = f" and {len(ignored) - _SHOWN:,} more" if len(ignored) > _SHOWN else ""
             warnings.warn(
-                f"{self.name}: keys that none of the first rows has are left out: {named}{more}; give one of the first "
-                "rows that key, with null, to have it read",
+                f"{self.name}: keys that the first rows do not have are ignored: {named}{more}; to read such a key, "
+                "give it to one of the first rows, with null",
                 ProtosieveWarning,
                 stacklevel=2,
             )
 
 
 def _meaning(column: pa.ChunkedArray) -> pa.DataType:
-    """Of the column's values: text may spell dates."""
+    """The type of a column, where text that spells dates counts as dates."""
     if not pa.types.is_string(column.type) or column.null_count == len(column):
         return column.type
     return date_type(column.drop_null()) or column.type

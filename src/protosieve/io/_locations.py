@@ -5,6 +5,7 @@ import io
 import os
 import select
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -13,79 +14,30 @@ from typing import Any, BinaryIO, ClassVar, final
 
 from protosieve.errors import InputError
 
-__all__ = [
-    "LocalFile",
-    "Location",
-    "Opened",
-    "Pipe",
-    "RemoteFile",
-    "first_lines",
-    "line_bytes",
-]
-
 _GZIP = b"\x1f\x8b"
 _BUFFER, _LOOK = 1 << 18, 1 << 20
 _WAIT, _MOMENT = 0.5, 0.05  # seconds: for all that may follow, and for the next of it
 
 
-class _Counted(io.RawIOBase):
-    """The raw bytes of a file, counted as they are read; closed with it where it is ``own``, unlike standard input."""
-
-    def __init__(self, file: Any, own: bool):
-        self._file, self._own = file, own
-        self.taken = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._file.seekable())
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self.taken = self._file.seek(offset, whence)
-        return self.taken
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def readinto(self, buffer: Any) -> int:
-        # of a pipe what there is: `readinto` of a buffered one would wait until all of the buffer is full
-        found = getattr(self._file, "readinto1", self._file.readinto)(buffer)
-        self.taken += found or 0
-        return int(found or 0)
-
-    def has_more(self) -> bool:
-        """Whether a read would return at once; a pipe is given some hundredths of a second, other files always do."""
-        try:
-            return bool(select.select([self._file], [], [], _MOMENT)[0])
-        except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
-            return True
-
-    def close(self) -> None:
-        if self._own and not self.closed:
-            self._file.close()
-        super().close()
-
-
 class Opened:
-    """A stream of bytes, and how many of the stored ones it has read; closes itself as a context.
+    """A stream of bytes; closes itself as a context. A view of a ``pipe`` leaves that open."""
 
-    What is ``shared`` is a view of a pipe, which stays open.
-    """
-
-    def __init__(self, file: Any, counted: _Counted, shared: bool = False):
+    def __init__(self, file: Any, pipe: "Opened | None" = None, stored: Any = None) -> None:
         self.file = file  # buffered, or a `gzip.GzipFile`
-        self._counted, self._shared = counted, shared
+        self._pipe = pipe
+        self._stored: Any = (
+            pipe._stored if pipe else stored or file
+        )  # on disk, perhaps compressed; or what a pipe brings
 
     @property
     def taken(self) -> int:
-        """Bytes read so far, as stored: compressed ones where the file is compressed."""
-        return self._counted.taken
+        """Bytes read so far, as stored: compressed ones where the file is compressed. Of a pipe 0."""
+        return int(self._stored.raw.tell()) if self._stored.seekable() else 0
 
     def arriving(self, size: int) -> bytes:
         """At most ``size`` bytes, none at the end; a slow pipe gives what is there and what follows in a moment."""
         found, late = bytearray(self.file.read1(size)), time.monotonic() + _WAIT
-        while found and len(found) < size and time.monotonic() < late and self._counted.has_more():
+        while found and len(found) < size and time.monotonic() < late and _has_more(self._stored):
             part = self.file.read1(size - len(found))
             if not part:
                 break
@@ -93,27 +45,30 @@ class Opened:
         return bytes(found)
 
     def unpacked(self) -> "Opened":
-        """The same, through gzip where the first bytes say so."""
+        """The same stream, decompressed if its first bytes are those of gzip."""
         if self.file.peek(2)[:2] != _GZIP:
             return self
-        return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._counted, self._shared)
+        return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._pipe, self._stored)
 
     def __enter__(self) -> "Opened":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
-        if not self._shared:
-            self._counted.close()  # closing a GzipFile leaves what is below it open
+        if self._pipe is None:
+            self._stored.close()  # closing a GzipFile leaves what is below it open
 
 
-def _opened(file: Any, own: bool = True) -> Opened:
-    counted = _Counted(file, own)
-    return Opened(io.BufferedReader(counted, _BUFFER), counted)
+def _has_more(file: Any) -> bool:
+    """Whether a read would return at once; a pipe is given some hundredths of a second, other files always do."""
+    try:
+        return bool(select.select([file], [], [], _MOMENT)[0])
+    except (OSError, TypeError, ValueError):  # no file of the system's, as on Windows or behind a URL
+        return True
 
 
 def first_lines(stream: BinaryIO, lines: int, size: int, longest: int) -> bytes:
-    r"""So many lines, or those that begin within ``size`` bytes; a line is cut where it is longer than ``longest``.
+    r"""The first ``lines`` lines, or those that begin within ``size`` bytes; longer lines are cut at ``longest``.
 
     A slow pipe gives the same as a file.
 
@@ -138,7 +93,7 @@ def line_bytes(location: "Location") -> float | None:
 
 
 class Location(ABC):
-    """Bytes with a name. ``size`` and ``local`` are ``None`` where there is no such thing."""
+    """A place to read bytes from. ``size`` and ``local`` are ``None`` if unknown."""
 
     name: str
     size: int | None = None
@@ -146,19 +101,19 @@ class Location(ABC):
 
     @abstractmethod
     def open(self) -> Opened:
-        """The bytes from the start on; a pipe can be opened once."""
+        """A stream of all bytes; a pipe can be opened once."""
 
     def peek(self) -> Opened:
-        """The bytes from the start on, to look at the first of them: `open` will still give them all."""
+        """A stream to look at the first bytes; `open` still gives all of them afterwards."""
         return self.open()
 
     def fingerprint(self) -> dict[str, str | int] | None:
-        """What changes when the file does; ``None`` for a pipe."""
+        """Values that change when the file changes; ``None`` for a pipe."""
         return None
 
     @property
     def identity(self) -> str:
-        """The same for two names of one file."""
+        """Equal for two names of one file."""
         return self.name
 
 
@@ -171,7 +126,7 @@ class LocalFile(Location):
         self.size = Path(path).stat().st_size
 
     def open(self) -> Opened:
-        return _opened(Path(self.name).open("rb", buffering=0))
+        return Opened(Path(self.name).open("rb", _BUFFER))
 
     def fingerprint(self) -> dict[str, str | int] | None:
         found = Path(self.name).stat()
@@ -192,7 +147,7 @@ class RemoteFile(Location):
         self.size = None if size is None else int(size)
 
     def open(self) -> Opened:
-        return _opened(self._system.open(self._path, "rb"))
+        return Opened(io.BufferedReader(self._system.open(self._path, "rb"), _BUFFER))
 
     def fingerprint(self) -> dict[str, str | int] | None:
         info = self._system.info(self._path)
@@ -247,8 +202,12 @@ class Pipe(Location):
 
     @cached_property
     def source(self) -> Opened:
-        """The pipe, unpacked."""
-        return _opened(self._begin(), self._own).unpacked()
+        """The pipe, unpacked; open as long as this object is there."""
+        file: Any = self._begin()
+        if self._own:
+            weakref.finalize(self, file.close).atexit = False  # a thread may be reading it for ever
+        # what stands in for standard input may have no buffer
+        return Opened(file if hasattr(file, "peek") else io.BufferedReader(file)).unpacked()
 
     def open(self) -> Opened:
         if self._spent:
@@ -261,4 +220,4 @@ class Pipe(Location):
         return self._stream(keep=True)
 
     def _stream(self, keep: bool) -> Opened:
-        return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source._counted, shared=True)
+        return Opened(io.BufferedReader(_Replayed(self, keep), _BUFFER), self.source)

@@ -19,8 +19,6 @@ from protosieve.errors import InputError
 from protosieve.io._file_source import FileSource
 from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
-__all__ = ["NpySource", "NpzSource"]
-
 _SUFFIX = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _NUMBERS = {b"protosieve": b"numbers"}  # tells a matrix of features from an embedding
@@ -82,7 +80,7 @@ class NpzSource(_ArraySource):
             return pa.schema([array.field for array in self._arrays(archive)])
 
     def _arrays(self, archive: zipfile.ZipFile) -> list["_Array"]:
-        """Those that have rows; all have the same number of them."""
+        """The headers of all arrays that have rows; their numbers of rows must agree."""
         arrays = []
         for name in archive.namelist():
             if name.endswith(_SUFFIX):
@@ -127,7 +125,7 @@ class _Array:
 
     @classmethod
     def of(cls, stream: Any, name: str, file: str) -> "_Array":
-        """From the first bytes of an ``.npy`` stream, which then stands at the values."""
+        """Read the header of an ``.npy`` stream, which is then at the first value."""
         version = npy.read_magic(stream)
         if version not in _HEADERS:  # 3.0 exists for the field names of structured arrays
             raise InputError(f"{file}: array {name!r} is a structured array; save its fields as arrays of their own")
@@ -144,14 +142,14 @@ class _Array:
 
     @property
     def field(self) -> pa.Field:
-        """The Arrow column that it becomes."""
+        """The Arrow column for it."""
         if len(self.shape) == 2:
             matrix = pa.list_(pa.from_numpy_dtype(_wide(self.dtype)), self.shape[1])
             return pa.field(self.name, matrix, metadata=_NUMBERS)
         return pa.field(self.name, _as_column(np.empty(0, self.dtype)).type)
 
     def check(self, file: str, what: str) -> None:
-        """Whether it can be a column: numbers in one or two dimensions, or text or dates in one."""
+        """Raise `InputError` unless it holds numbers in one or two dimensions, or text or dates in one."""
         if self.dtype.hasobject:
             raise InputError(f"{file}: {what} holds Python objects, which are never loaded; save it as numbers or text")
         if self.dtype.names is not None:
@@ -204,7 +202,7 @@ class _Values:
         return np.frombuffer(data, self.array.dtype).reshape(rows, *self.array.shape[1:])
 
     def _from_map(self, begin: int, end: int) -> NDArray[Any]:
-        """A copy; the file is mapped anew each time, so that the pages read before can go."""
+        """A copy. The file is mapped again for each call, so that the system can drop pages read before."""
         mapped = np.memmap(self._mapped, self.array.dtype, "r", self._offset, self.array.shape, "F")
         return np.array(mapped[begin:end])
 

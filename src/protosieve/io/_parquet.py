@@ -9,8 +9,6 @@ import pyarrow.parquet as pq
 from protosieve.io._file_source import FileSource, reading
 from protosieve.io._source import BadRows, Piece, consecutive, rows_within
 
-__all__ = ["ParquetSource"]
-
 _READ_AHEAD = 1 << 22  # bytes over all columns
 
 

@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 
 from protosieve._arrow_types import is_list, is_list_view
 
-__all__ = ["plain_schema", "plain_table"]
-
 
 def plain_table(table: pa.Table) -> pa.Table:
     """The table with plain text, bytes and lists where it has views, and values where it has runs.
@@ -27,7 +25,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns that `plain_table` makes of these."""
+    """The schema that `plain_table` gives a table of this one."""
     return pa.schema([field.with_type(_plain(field.type, top=True)) for field in schema], schema.metadata)
 
 

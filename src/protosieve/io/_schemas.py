@@ -8,8 +8,6 @@ from protosieve._arrow_types import is_number, is_text
 from protosieve.errors import InputError
 from protosieve.io._source import Source
 
-__all__ = ["check_schemas"]
-
 _NUMBERS = {b"protosieve": b"numbers"}
 
 

@@ -14,19 +14,6 @@ from numpy.typing import NDArray
 
 from protosieve.errors import InputError, arg
 
-__all__ = [
-    "PIECE_BYTES",
-    "BadRow",
-    "BadRows",
-    "BatchSource",
-    "Piece",
-    "RowRange",
-    "Source",
-    "consecutive",
-    "cut",
-    "rows_within",
-]
-
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 1 << 24
 
@@ -162,12 +149,12 @@ class BatchSource(Source):
             yield from cut(piece, start)
 
     def groups(self) -> list[int] | None:
-        """One group of all rows; an iterator does not tell."""
+        """One group of all rows; ``None`` for an iterator."""
         return None if self.comes_once else [sum(batch.num_rows for batch in self._batches)]
 
 
 def rows_within(bytes_per_row: float) -> int:
-    """How many rows of that size make one piece."""
+    """How many rows of this size one piece holds."""
     return max(1, min(PIECE_ROWS, int(PIECE_BYTES / max(bytes_per_row, 1))))
 
 

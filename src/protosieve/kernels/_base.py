@@ -10,8 +10,6 @@ from protosieve._blas import one_thread
 from protosieve._typing import Array
 from protosieve.errors import InputError
 
-__all__ = ["Kernel", "Points"]
-
 
 @dataclass(frozen=True)
 class Points:

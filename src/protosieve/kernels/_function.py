@@ -10,8 +10,6 @@ from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels._base import Kernel, Points
 
-__all__ = ["FunctionKernel", "as_kernel"]
-
 _STRIP = 32  # rows whose strip of the diagonal is computed at once: 32 n values for n wanted ones
 
 

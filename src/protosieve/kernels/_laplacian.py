@@ -8,9 +8,7 @@ from scipy.spatial.distance import cdist
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
-from protosieve.kernels._width import Width, check_width, cityblock, draw, known_width, median_distance
-
-__all__ = ["Laplacian"]
+from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
 
 
 @storable
@@ -48,7 +46,7 @@ class Laplacian(Kernel):
     def resolve(self, sample: Array, rng: np.random.Generator) -> "Laplacian":
         if self.width != "median":
             return self
-        return replace(self, width=median_distance(draw(sample, rng), cityblock))
+        return replace(self, width=median_distance(draw(sample, rng), "cityblock"))
 
     def prepare(self, X: Array) -> Points:
         width = known_width(self.width)

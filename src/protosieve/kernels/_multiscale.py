@@ -9,9 +9,7 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.errors import ParameterError, arg
 from protosieve.kernels._radial import RadialKernel
-from protosieve.kernels._width import Width, check_width
-
-__all__ = ["MultiScale"]
+from protosieve.kernels._width import Width
 
 
 @storable
@@ -57,7 +55,7 @@ class MultiScale(RadialKernel):
     shift: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_width("MultiScale", self.width)
+        super().__post_init__()
         if isinstance(self.scales, bool) or not isinstance(self.scales, numbers.Integral) or self.scales < 1:
             raise ParameterError(
                 f"MultiScale: {arg('scales')} must be a whole number of at least 1, got {self.scales!r}"

@@ -11,12 +11,6 @@ from protosieve._typing import Array
 from protosieve.errors import ParameterError, arg
 from protosieve.kernels._base import Kernel, Points
 
-__all__ = ["Cosine", "Linear", "Polynomial"]
-
-
-def _squares(A: Points) -> Array:
-    return np.asarray(np.einsum("ij,ij->i", A.left, A.left))
-
 
 @storable
 @dataclass(frozen=True)
@@ -39,12 +33,12 @@ class Linear(Kernel):
         return np.matmul(A.left, B.left.T, out=out)
 
     def diagonal(self, A: Points) -> Array:
-        return _squares(A)
+        return np.asarray(np.einsum("ij,ij->i", A.left, A.left))
 
 
 @storable
 @dataclass(frozen=True)
-class Cosine(Kernel):
+class Cosine(Linear):
     """``k(x, y) = <x, y> / (|x| |y|)``: for embeddings whose length means nothing. A row of zeros is like no row.
 
     Like `Linear` on rows of length one, it sees only their mean. A block is one matrix product.
@@ -61,16 +55,13 @@ class Cosine(Kernel):
         norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
         return Points(scaled / np.where(norms > 0, norms, 1))
 
-    def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
-        return np.matmul(A.left, B.left.T, out=out)
-
     def diagonal(self, A: Points) -> Array:
         return A.left.any(axis=1).astype(A.left.dtype)
 
 
 @storable
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(Linear):
     """``k(x, y) = (scale <x, y> + offset)^degree``: matches the moments of the data up to ``degree``.
 
     Parameters
@@ -114,10 +105,10 @@ class Polynomial(Kernel):
         return Points(X * X.dtype.type(math.sqrt(scale)))
 
     def block(self, A: Points, B: Points, out: Array | None = None) -> Array:
-        return self._power(np.matmul(A.left, B.left.T, out=out))
+        return self._power(super().block(A, B, out))
 
     def diagonal(self, A: Points) -> Array:
-        return self._power(_squares(A))
+        return self._power(super().diagonal(A))
 
     def _power(self, products: Array) -> Array:
         products += products.dtype.type(self.offset)

@@ -9,9 +9,7 @@ import numpy as np
 
 from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
-from protosieve.kernels._width import Width, draw, euclidean, known_width, median_distance
-
-__all__ = ["RadialKernel"]
+from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
 
 # Entries gone through at once: with as much room for powers they stay in the processor's cache from one operation to
 # the next. Much shorter, and the calls themselves cost more than what they do.
@@ -37,6 +35,9 @@ class RadialKernel(Kernel):
     width: Width
     shift: Array | None  # subtracted from every row, for precision
 
+    def __post_init__(self) -> None:
+        check_width(type(self).__name__, self.width)
+
     @property
     def _finest(self) -> float:
         """How many of the smallest width the width is."""
@@ -47,7 +48,7 @@ class RadialKernel(Kernel):
 
     def resolve(self, sample: Array, rng: np.random.Generator) -> Self:
         rows = draw(sample, rng)
-        width = median_distance(rows, euclidean) if self.width == "median" else float(self.width)
+        width = median_distance(rows, "euclidean") if self.width == "median" else float(self.width)
         fixed: Any = {"width": width, "shift": rows.mean(axis=0, dtype=np.float64)}
         return replace(self, **fixed)  # type: ignore[type-var]  # every subclass is a dataclass
 

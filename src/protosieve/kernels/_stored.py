@@ -9,8 +9,6 @@ import numpy as np
 from protosieve.errors import InputError, ParameterError
 from protosieve.kernels._base import Kernel
 
-__all__ = ["as_plain", "from_plain"]
-
 
 def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:
     """Name and parameters, as JSON can hold them; ``None`` for a user's own function, which it cannot.
@@ -28,7 +26,7 @@ def as_plain(kernel: Kernel | None) -> dict[str, Any] | None:
 
 
 def from_plain(stored: object) -> Kernel | None:
-    """Its inverse; `InputError` for what is no kernel's.
+    """The inverse of `as_plain`; `InputError` for anything else.
 
     >>> from_plain({"name": "Gaussian", "width": 2.0, "shift": None})
     Gaussian(width=2.0)

@@ -3,7 +3,6 @@
 import math
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,17 +10,6 @@ from scipy.spatial.distance import pdist
 
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
-
-__all__ = [
-    "MEDIAN_ROWS",
-    "Width",
-    "check_width",
-    "cityblock",
-    "draw",
-    "euclidean",
-    "known_width",
-    "median_distance",
-]
 
 Width: TypeAlias = float | Literal["median"]
 
@@ -42,7 +30,7 @@ def check_width(kernel: str, width: object) -> None:
 
 
 def known_width(width: Width) -> float:
-    """The number; `ParameterError` where it has yet to be learnt from rows."""
+    """The width as a number; `ParameterError` if it is still to be learnt from rows."""
     if isinstance(width, str):
         raise ParameterError(
             f"{arg('width', 'median')} is learnt from data: fit a selector, or call kernel.resolve(X, "
@@ -58,13 +46,13 @@ def draw(sample: Array, rng: np.random.Generator) -> Array:
     return sample[np.sort(rng.choice(len(sample), MEDIAN_ROWS, replace=False))]
 
 
-def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
-    """The median of the positive distances between rows; 1 where all rows are equal, with a warning.
+def median_distance(rows: Array, metric: str) -> float:
+    """The median of the positive distances between rows, as `pdist` calls them; 1, with a warning, if all are equal.
 
     Zero distances are left out: a data set of which half is copies would otherwise get width 0.
     """
     with np.errstate(over="ignore"):
-        found = distance(rows)
+        found = pdist(rows.astype(np.float64, copy=False), metric)
     if not np.isfinite(found).all():
         raise InputError(
             f"{arg('width', 'median')}: distances between rows overflow (the largest value is "
@@ -83,11 +71,3 @@ def median_distance(rows: Array, distance: Callable[[Array], Array]) -> float:
             stacklevel=2,
         )
     return 1.0
-
-
-def euclidean(rows: Array) -> Array:
-    return np.asarray(pdist(rows.astype(np.float64, copy=False)))
-
-
-def cityblock(rows: Array) -> Array:
-    return np.asarray(pdist(rows.astype(np.float64, copy=False), "cityblock"))

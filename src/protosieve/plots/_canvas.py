@@ -1,4 +1,4 @@
-"""Axes to draw on, and text on them as it is."""
+"""Axes to draw on, text on them as it is, and colours."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["axes_for", "grid_for", "legend", "log_scale", "named_ticks", "per_cent", "write"]
+# One palette for all pictures: told apart by the colour-blind, and seen on white and on black. The first six are
+# Okabe's and Ito's (2008) without black and yellow, which one of the two backgrounds swallows.
+_LABELS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d3f", "#b3435e", "#7f9a2e", "#8f7ee6",
+)  # fmt: skip
 
+DATA, PROTOTYPES, RANDOM, QUIET = "#8a8f98", _LABELS[1], _LABELS[0], "#8a8f98"
 _AS_IT_IS = {"parse_math": False, "usetex": False}  # a column called $x_{ is no formula
 
 
 def axes_for(ax: "Axes | None", height: float = 4.0) -> "Axes":
-    """The axes given, else those of a new figure, as ``pyplot.subplots`` would make it."""
+    """The given axes, or those of a new figure as ``pyplot.subplots`` makes it."""
     return _subplots(1, 1, 6.4, height).item() if ax is None else ax
 
 
 def grid_for(axes: Any, count: int, columns: Any, size: tuple[float, float]) -> NDArray[np.object_]:
-    """The first of the axes given, one for each thing to draw, the others switched off; else those of a new figure."""
+    """One of the given axes for each item, with the remaining ones switched off; or the axes of a new figure."""
     whole_number(1).check("result.plot", "columns", columns)
     columns = min(int(columns), max(count, 1))
     lines = -(-max(count, 1) // columns)
@@ -65,7 +70,7 @@ def legend(ax: "Axes", handles: Sequence[Any], names: Sequence[str], **style: An
 
 
 def log_scale(ax: "Axes", values: Iterable[float | None]) -> None:
-    """A logarithmic y axis, where anything can be seen on it."""
+    """Make the y axis logarithmic if any value is positive."""
     if any(value is not None and value > 0 for value in values):
         ax.set_yscale("log")
 
@@ -73,3 +78,8 @@ def log_scale(ax: "Axes", values: Iterable[float | None]) -> None:
 def per_cent(axis: Any) -> None:
     """Ticks of shares as per cent."""
     axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")
+
+
+def label_colours(labels: Sequence[str]) -> list[str]:
+    """A colour for each label; beyond ten they share one."""
+    return [*_LABELS[: len(labels)], *[QUIET] * (len(labels) - len(_LABELS))]

@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 from protosieve._formatting import cut
 from protosieve._typing import Array
 from protosieve.insight import Card, Difference
-from protosieve.plots._canvas import grid_for, write
-from protosieve.plots._colours import DATA, PROTOTYPES, RANDOM
+from protosieve.plots._canvas import DATA, PROTOTYPES, RANDOM, grid_for, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["draw_cards"]
 
 _PICTURE, _OTHER = (1.35, 1.75), (2.7, 1.9)  # inches
 _LETTERS, _LINES = 38, 8  # of a text
 
 
 def draw_cards(cards: Sequence[Card], columns: int | None, axes: Any) -> NDArray[np.object_]:
-    """One on each of the axes; six pictures to a line, three of others, unless told."""
+    """One card on each of the axes; by default six pictures or three other cards in a line."""
     pictures = any(card.image is not None for card in cards)
     grid = grid_for(axes, len(cards), columns or (6 if pictures else 3), _PICTURE if pictures else _OTHER)
     furthest = max((abs(item.by) for card in cards for item in card.differs), default=1.0) or 1.0
@@ -51,7 +48,7 @@ def _content(ax: "Axes", card: Card, furthest: float) -> None:
 
 
 def _pixels(data: bytes) -> Array:
-    """Of an image's bytes; matplotlib brings Pillow with it."""
+    """Decode an image with Pillow, which matplotlib depends on."""
     from PIL import Image
 
     with Image.open(BytesIO(data)) as image:

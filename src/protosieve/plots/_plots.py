@@ -18,16 +18,20 @@ from protosieve.insight import (
 )
 from protosieve.plots._canvas import axes_for, grid_for
 from protosieve.plots._cards import draw_cards
-from protosieve.plots._charts import draw_curve, draw_spread, draw_stream, draw_weights
-from protosieve.plots._coverage import draw_feature, draw_labels
-from protosieve.plots._map import draw_map
+from protosieve.plots._charts import (
+    draw_curve,
+    draw_feature,
+    draw_labels,
+    draw_map,
+    draw_spread,
+    draw_stream,
+    draw_weights,
+)
 from protosieve.result import Prototypes
 from protosieve.selectors import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["Plots"]
 
 
 class Plots:
@@ -230,6 +234,6 @@ class Plots:
 
 
 def _most(n: Any, axes: Any) -> int:
-    """How many there is room for."""
+    """``n``, or fewer if there are fewer axes."""
     whole_number(1).check("result.plot", "n", n)
     return int(n) if axes is None else min(int(n), np.size(axes))

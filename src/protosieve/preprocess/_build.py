@@ -17,8 +17,6 @@ from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
 from protosieve.preprocess._wording import listing
 
-__all__ = ["EncodingBuilder"]
-
 _FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
 _NAMING = "it names rows rather than describing them"
 _LARGEST = float(np.finfo(np.float32).max)

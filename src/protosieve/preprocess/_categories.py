@@ -17,8 +17,6 @@ from protosieve._typing import Array
 from protosieve.preprocess._cells import seconds, text_of
 from protosieve.preprocess._columns import Column, Problems
 
-__all__ = ["MAX_DISTINCT", "MISSING", "UNKNOWN", "CategoryColumn"]
-
 MISSING, UNKNOWN = -1, -2  # codes of a null, and of a value that is not in the vocabulary
 MAX_DISTINCT = 10_000  # beyond it a column names rows; the vocabulary's memory is bounded by it
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # not 007: that is a name

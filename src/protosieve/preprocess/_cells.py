@@ -19,8 +19,6 @@ from protosieve._arrow_types import is_number, is_text, is_time
 from protosieve._rounded import EXACT, are_rounded
 from protosieve._typing import Array, Float64
 
-__all__ = ["Reader", "is_rounded", "numbers", "scattered", "seconds", "shown", "text_of", "whole"]
-
 Reader: TypeAlias = Callable[[Any], tuple[Array, list[int]]]  # cells without nulls -> values, and which are none
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -40,7 +38,7 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def scattered(cells: pa.Array, read: Reader) -> tuple[Array, Array | None, list[int]]:
-    """All cells read: values, with 0 for nulls and failures; where the nulls are, if there are any; the failures."""
+    """Read all cells: their values, 0 for nulls and failures; a mask of nulls, if any; and the rows that failed."""
     if not cells.null_count:
         values, failed = read(cells)
         return values, None, failed
@@ -133,7 +131,7 @@ _DATES = [partial(_to_date, unit=unit, zone=zone) for unit in ("us", "ns") for z
 
 
 def _parsed(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
-    """Text read by the first cast that takes all of it; where none does, the cells at fault are sought out."""
+    """Text read by the first cast that takes all of it; if none does, the cells that fail are found."""
     if not is_text(cells.type):
         return np.zeros(len(cells)), list(range(len(cells)))
     found = _first(cells, casts)
@@ -155,7 +153,7 @@ def _first(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> Float6
 
 
 def _bisected(cells: pa.Array, casts: Sequence[Callable[[Any], Float64]]) -> tuple[Float64, list[int]]:
-    """The same, by halves: k failures in n cells take O(k log n) casts, and no value depends on its neighbours."""
+    """Find the cells that fail by bisection: k failures among n cells take O(k log n) casts."""
     found = _first(cells, casts)
     if found is not None:
         return found, []

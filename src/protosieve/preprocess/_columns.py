@@ -15,8 +15,6 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import Reader, numbers, scattered, seconds, shown
 
-__all__ = ["Column", "DateColumn", "EmbeddingColumn", "ListColumn", "MatrixColumn", "NumberColumn", "Problems"]
-
 _NULL = -1  # the length of a null
 _LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
@@ -40,7 +38,7 @@ class Column(ABC):
         return 1
 
     def label(self, place: int) -> str:
-        """The name of one of them."""
+        """The name of one of its raw columns."""
         return self.name
 
     @abstractmethod
@@ -113,7 +111,7 @@ class ListColumn(Column):
             self.length = int(lengths[np.argmax(lengths > 0)]) if (lengths > 0).any() else 0
 
     def agree(self, other: "ListColumn") -> None:
-        """One length for both; the first that is known."""
+        """Make the lengths agree; `InputError` if both are known and differ."""
         if self.length and other.length and self.length != other.length:
             raise InputError(
                 f"column {self.name!r} begins with lists of {self.length} values in one place and of {other.length} in "
@@ -137,7 +135,7 @@ class ListColumn(Column):
 
     @abstractmethod
     def _nulls(self, nulls: Array, problems: Problems) -> Array | None:
-        """What nulls within lists mean."""
+        """Handle nulls inside lists: note the rows as problems, or return the mask."""
 
     def _refuse(self, cells: pa.Array, problems: Problems) -> None:
         valid = cells.is_valid().to_numpy(zero_copy_only=False)

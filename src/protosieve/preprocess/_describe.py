@@ -11,8 +11,6 @@ from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step
 from protosieve.preprocess._wording import listing
 
-__all__ = ["description"]
-
 _FEW = 8  # columns listed one by one
 
 

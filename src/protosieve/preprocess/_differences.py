@@ -14,8 +14,6 @@ from protosieve.preprocess._steps import OneHot, Scaled
 from protosieve.preprocess._survey import Survey
 from protosieve.preprocess._wording import listing
 
-__all__ = ["Difference", "FirstRows", "ratio_differs"]
-
 _SCALES = 1.25  # times another's: a column, or a kernel, then sees other distances
 _SHIFT = 0.25  # of a column's spread
 _APART = 0.1  # of two distribution functions: means and spreads of heavy tails differ by chance
@@ -48,7 +46,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, survey: Survey, rows: Array, rng: np.random.Generator) -> "FirstRows":
-        """Of a survey of these rows."""
+        """From a survey of these rows."""
         drawn = rng.permutation(len(rows))[:_KEPT]
         return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
 
@@ -114,5 +112,5 @@ def _apart(first: Array, all_rows: Array) -> bool:
 
 
 def _named(column: CategoryColumn, codes: NDArray[np.int64]) -> str:
-    """Values by their place in a tally."""
+    """Values of a column, listed by their places in a tally."""
     return listing(["null" if code == 0 else repr(column.values[code - 1]) for code in codes.tolist()])

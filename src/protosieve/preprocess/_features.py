@@ -11,8 +11,6 @@ from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn
 from protosieve.preprocess._wording import listing, meant
 
-__all__ = ["choose_features", "dtype_of"]
-
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
 _EMPTY = "without any value"
 _LIST = "a list of numbers that no option names"

@@ -18,8 +18,6 @@ from protosieve.preprocess._columns import Column, ListColumn, Problems
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
-__all__ = ["Layout"]
-
 Names = str | Sequence[str]
 
 _ROWS = 2048
@@ -157,7 +155,7 @@ class Layout:
         return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
 
     def meet(self, table: pa.Table) -> None:
-        """Learn the length of such lists from the first in a table."""
+        """Learn unknown list lengths from the first list in a table."""
         for column in self.items:
             if isinstance(column, ListColumn) and not column.length:
                 column.meet(whole(table.column(column.name)))

@@ -20,8 +20,6 @@ from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
 
-__all__ = ["Survey"]
-
 Codes: TypeAlias = NDArray[np.int64]
 
 
@@ -61,7 +59,7 @@ class Survey:
 
     @classmethod
     def of(cls, layout: Layout) -> "Survey":
-        """Of no rows yet."""
+        """A survey of no rows."""
         return cls(layout, 0, None, [np.zeros(1, np.int64) for _ in layout.categories()])
 
     def update(self, raw: Array, seen: Sequence[Moments] = ()) -> None:
@@ -131,7 +129,7 @@ class Survey:
             require((self.moments.count <= self.rows).all(), "statistics of more rows than there are")
 
     def _check(self) -> None:
-        """What always holds."""
+        """Raise if an invariant is broken."""
         self._check_form()
         if self.moments is not None:
             some = self.moments.count > 0

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from protosieve.errors import ParameterError, arg
 
-__all__ = ["as_names", "listing", "meant"]
-
 _FEW = 8  # names in a list before it is shortened
 
 
@@ -28,7 +26,7 @@ def listing(names: Sequence[str]) -> str:
 
 
 def meant(name: str, names: Sequence[str]) -> str:
-    """A hint at the name one may have meant, or nothing."""
+    """A hint at a similar name, or an empty text."""
     lower = {known.lower(): known for known in reversed(names)}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
     return f"; did you mean {lower[near[0]]!r}?" if near else ""

@@ -1,10 +1,11 @@
-"""An insight as one HTML file: nothing is loaded, nothing but our own script may run."""
+"""An insight as one HTML page: nothing is loaded, nothing but our own script may run."""
 
 import base64
 import hashlib
 import html
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -14,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from protosieve.insight import Insight, Thumbnail, shown
+from protosieve._atomic import check_place, write_whole
+from protosieve.errors import OutputError
+from protosieve.insight import Insight, Thumbnail, View, describe, shown
+from protosieve.result import Prototypes
 
-__all__ = ["page_data", "render"]
-
+_ENDINGS = (".html", ".htm")
 _STYLES = ("base.css", "layout.css", "controls.css", "cards.css", "charts.css", "print.css")
 _SCRIPTS = (
     "format.js", "dom.js", "scales.js", "tooltip.js", "chart.js", "bars.js", "curve.js", "shares.js",
@@ -29,6 +32,30 @@ _SCRIPTS = (
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _DIGITS = 8  # of a number: no chart shows more, and the page rounds what it writes
 _EXACT = 1 << 53  # beyond, a reader's numbers are not whole any more
+
+
+def write_report(result: Prototypes, path: str | os.PathLike[str], data: Any = None, **view: Any) -> None:
+    """Write one page about a result to ``path``, complete or not at all.
+
+    ``data`` is what `describe` takes, ``view`` what `View` does. See `describe` for the cost.
+    """
+    check_report(path)
+    save_page(path, render(page_data(describe(result, data, View(**view)))))
+
+
+def save_page(path: str | os.PathLike[str], page: bytes) -> None:
+    """Write a page that `render` made, complete or not at all."""
+    write_whole(path, page)
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """Raise `OutputError` where a report could not be written to ``path``, before the work that leads to it starts."""
+    target = os.fspath(path)
+    if "://" in target:
+        raise OutputError(f"{target}: a report is written to a file on this machine; write it and copy it there")
+    if not target.lower().endswith(_ENDINGS):
+        raise OutputError(f"{target}: a report is a page; end its name in {' or '.join(_ENDINGS)}")
+    check_place(target)
 
 
 def page_data(insight: Insight, state: Mapping[str, Any] | None = None) -> dict[str, Any]:

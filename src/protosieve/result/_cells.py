@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["arrow_values"]
-
 
 def arrow_values(column: Any) -> list[Any]:
     """The column's cells; all as text where Python cannot hold one of them, such as a date beyond its years.

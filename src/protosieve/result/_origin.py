@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Array, Float64
 
-__all__ = ["OURS", "DataSample", "Origin", "own_names"]
-
 OURS = ("row", "file", "weight", "share")  # the first columns of a result's table, before the user's own
 
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Float64
 
-__all__ = ["Trace"]
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:

@@ -6,8 +6,6 @@ from typing import Any
 
 from protosieve.errors import ProtosieveError
 
-__all__ = ["Attempt", "Refusal"]
-
 
 @dataclass(frozen=True)
 class Attempt:

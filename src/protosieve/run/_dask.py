@@ -3,18 +3,16 @@
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from contextlib import ExitStack
 from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 from protosieve._formatting import one_line
 from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.selectors import whole_number
-
-__all__ = ["Cluster", "LocalWorkers"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,12 +29,15 @@ _SETTINGS: dict[str, Any] = {
 
 
 class Dask(Executor):
-    """A Dask client as an executor; ``connected`` connects, or starts its cluster, with the first task."""
+    """A Dask client as an executor; it connects, or starts its cluster, with the first task."""
 
-    def __init__(self, connected: Callable[[], AbstractContextManager[Any]]) -> None:
-        _distributed()
-        self._connected = connected
-        self._stack = ExitStack()
+    def __init__(self) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise ParameterError("workers need Dask, which is not installed: pip install 'protosieve[dask]'") from error
+        self._distributed = distributed
+        self._stack = ExitStack()  # cluster and client
         self._inner: Any = None
         self._lock = threading.Lock()
         self._is_over = False
@@ -47,7 +48,7 @@ class Dask(Executor):
         import dask
 
         with self._lock:
-            self._inner = self._inner or self._start()
+            self._inner = self._inner or self._connected().get_executor(retries=_RETRIES, pure=False)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):  # a task carries points
             future: Future[T] = self._inner.submit(fn, *args, **kwargs)
         return future
@@ -62,25 +63,9 @@ class Dask(Executor):
         """None before the first task."""
         return None if self._inner is None else self._inner._client
 
-    def _start(self) -> Executor:
-        client = self._stack.enter_context(self._connected())
-        executor: Executor = client.get_executor(retries=_RETRIES, pure=False)
-        return executor
-
-
-def _check_guard() -> None:
-    """A process that is being started runs the script again; it must not start more of them."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise ParameterError(f"workers are started anew by each of them; {_GUARD}")
-
-
-def _without_interrupts() -> None:
-    """Threads and processes begun by this thread leave Ctrl-C, and the end of a terminal, to the driver: the system
-    sends these to all processes.
-    """
-    if hasattr(signal, "pthread_sigmask"):  # Windows has none
-        resource_tracker.ensure_running()  # which undoes it when it starts
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    @abstractmethod
+    def _connected(self) -> Any:
+        """A client, which `shutdown` closes."""
 
 
 class LocalWorkers(Dask):
@@ -99,82 +84,71 @@ class LocalWorkers(Dask):
 
     def __init__(self, workers: int) -> None:
         whole_number(1).check("select", "workers", workers)
-        super().__init__(partial(_local, workers))
+        super().__init__()
         self.workers = self._max_workers = workers
 
-    def _start(self) -> Executor:
+    def _connected(self) -> Any:
         """In another thread: there Ctrl-C can neither leave a cluster half started nor reach its processes."""
-        _check_guard()
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            # a process that is being started runs the script again; it must not start more of them
+            raise ParameterError(f"each worker would start workers of its own; {_GUARD}")
         with ThreadPoolExecutor(1, initializer=_without_interrupts) as starter:
-            return starter.submit(super()._start).result()
+            return starter.submit(self._started).result()
+
+    def _started(self) -> Any:
+        import dask
+
+        try:
+            with dask.config.set(_SETTINGS):
+                cluster = self._distributed.LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs="CRITICAL",
+                )
+        except (OSError, RuntimeError, TimeoutError) as error:
+            why = one_line(str(error)).rstrip(".")
+            raise ProtosieveError(
+                f"workers did not start ({why}). Is there memory for {self.workers}? And {_GUARD}"
+            ) from error
+        self._stack.enter_context(cluster)
+        return self._stack.enter_context(self._distributed.Client(cluster, set_as_default=False))
 
 
 class Cluster(Dask):
     """The workers of the scheduler at ``address``, such as ``tcp://10.0.0.5:8786``; they stay as they are."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(partial(_there, address))
+        super().__init__()
+        self._address = address
+
+    def _connected(self) -> Any:
+        remedy = "give the address it printed when it started, such as tcp://10.0.0.5:8786"
+        if ":" not in self._address:
+            raise InputError(f"{self._address}: is not the address of a Dask scheduler; {remedy}")
+        try:
+            client = self._distributed.Client(self._address, timeout=_ANSWER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            why = type(error).__name__
+            raise InputError(f"{self._address}: no Dask scheduler answers there ({why}); {remedy}") from error
+        self._stack.enter_context(client)
+        try:
+            client.wait_for_workers(1, timeout=_WORKERS)
+        except TimeoutError as error:
+            raise InputError(
+                f"{self._address}: the Dask scheduler there has had no workers for {_WORKERS:g} seconds; start some, "
+                "such as with dask worker, of one thread each"
+            ) from error
+        return client
 
 
-@contextmanager
-def _local(workers: int) -> Iterator[Any]:
-    distributed = _distributed()
-    with (
-        _cluster(distributed, workers) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-def _cluster(distributed: Any, workers: int) -> Any:
-    import dask
-
-    try:
-        with dask.config.set(_SETTINGS):
-            return distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                dashboard_address="127.0.0.1:0",
-                scheduler_kwargs={"dashboard": False},
-                silence_logs="CRITICAL",
-            )
-    except (OSError, RuntimeError, TimeoutError) as error:
-        raise ProtosieveError(
-            f"workers did not start ({one_line(str(error)).rstrip('.')}). Is there memory for {workers}? And {_GUARD}"
-        ) from error
-
-
-@contextmanager
-def _there(address: str) -> Iterator[Any]:
-    distributed = _distributed()
-    remedy = "give the address it printed when it started, such as tcp://10.0.0.5:8786"
-    if ":" not in address:
-        raise InputError(f"{address}: is no address of a Dask scheduler; {remedy}")
-    try:
-        client = distributed.Client(address, timeout=_ANSWER, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = type(error).__name__
-        raise InputError(f"{address}: no Dask scheduler answers there ({why}); {remedy}") from error
-    with client:
-        _wait_for_some(address, client)
-        yield client
-
-
-def _wait_for_some(address: str, client: Any) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_WORKERS)
-    except TimeoutError as error:
-        raise InputError(
-            f"{address}: the Dask scheduler there has had no workers for {_WORKERS:g} seconds; start some, such as "
-            "with dask worker, of one thread each"
-        ) from error
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise ParameterError("workers need Dask, which is not installed: pip install 'protosieve[dask]'") from error
-    return distributed
+def _without_interrupts() -> None:
+    """Threads and processes begun by this thread leave Ctrl-C, and the end of a terminal, to the driver: the system
+    sends these to all processes.
+    """
+    if hasattr(signal, "pthread_sigmask"):  # Windows has none
+        resource_tracker.ensure_running()  # which undoes it when it starts
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})

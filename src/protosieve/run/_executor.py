@@ -18,8 +18,6 @@ from protosieve.run._signals import Stop
 from protosieve.run._store import Store
 from protosieve.selectors import whole_number
 
-__all__ = ["OnExecutor", "window_of"]
-
 V = TypeVar("V", bound=Value)
 
 _FEWEST = 4
@@ -66,7 +64,7 @@ class _Sent:
         return self.failed and not self.future.cancelled() and _is_killed(self.future.exception())
 
     def outcome(self) -> Any:
-        """Its value, or the error there is instead."""
+        """Its value; raises if it failed."""
         try:
             found = self.future.result()
         except Exception as error:
@@ -158,7 +156,7 @@ class OnExecutor(Engine):
         self._wait_for(self._sent[0])
 
     def _wait_for(self, awaited: _Sent) -> None:
-        """Until it has come; what comes meanwhile is kept as it does."""
+        """Wait for one result, and store all that arrive meanwhile."""
         while not awaited.is_noted:
             with self._stop.at_once():
                 future = self._next()
@@ -168,7 +166,7 @@ class OnExecutor(Engine):
                 self._progress.passed(one.partition, one.future.result().rows)
 
     def _next(self) -> Future[Any]:
-        """What comes next, if there are workers it could come from."""
+        """The next result to arrive; `ProtosieveError` if there are no workers for a minute."""
         alone = 0.0
         while True:
             try:
@@ -182,14 +180,14 @@ class OnExecutor(Engine):
                 )
 
     def _keep_new(self, one: _Sent) -> None:
-        """What came of a partition, if it has come and is not kept."""
+        """Store the result of a partition, if there is one and it is not stored yet."""
         if one.future.done() and not (one.is_noted or one.failed):
             self._keep(one.work, one.partition, one.future.result())
         one.is_noted = True
 
 
 def _loss(error: Exception) -> str | None:
-    """What happened to a partition that was lost without an error of its own, in words."""
+    """Why a partition was lost although it raised no error of its own; ``None`` for other errors."""
     if isinstance(error, CancelledError):
         return "was cancelled by the executor, which may not be running any more"
     if isinstance(error, BrokenExecutor):

@@ -8,8 +8,6 @@ from types import FrameType
 
 from protosieve.errors import Message
 
-__all__ = ["Stop", "Stopped", "stops"]
-
 _HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 _STOPS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP) if number is not None)
 
@@ -28,7 +26,7 @@ class Stopped(Message, KeyboardInterrupt):
         self.is_told = False
 
     def tell(self, story: str) -> None:
-        """Make this the message: how far the run had come, and what is kept of it."""
+        """Set the message: how far the run had come, and what is kept of it."""
         super().__init__(story)
         self.is_told = True
 

@@ -21,8 +21,6 @@ from protosieve._typed import are_counts, require
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
 from protosieve.passes import Choice, Fetched, Job, Options, Summary, Sums, changed
 
-__all__ = ["Store"]
-
 _HEAD, _LOCK = "run.npz", "run.lock"
 _NO_LOCKS = (
     errno.ENOLCK,
@@ -37,7 +35,7 @@ _STAGES: dict[str, type] = {
 @storable
 @dataclass(frozen=True)
 class RunHead:
-    """What decides every result that is kept: a run that goes on must have the same."""
+    """Everything that determines the stored results: a run can only be resumed with the same."""
 
     version: str
     options: Options
@@ -57,7 +55,7 @@ class RunHead:
         return cls(version("protosieve"), job.options, job.files, job.target_files, job.seed, made)
 
     def difference(self, now: "RunHead") -> str | None:
-        """The first one, in words. A seed that was not asked for may be another."""
+        """The first difference in words, or ``None``. A seed that the user did not set may differ."""
         if self.version != now.version:
             return f"it was made by protosieve {self.version}, and this is {now.version}"
         others = changed(self.files, now.files) or changed(self.target_files, now.target_files)
@@ -67,7 +65,7 @@ class RunHead:
 @storable
 @dataclass(frozen=True)
 class Kept:
-    """A result, and the digest of what it follows from: the run and the pass."""
+    """A result, and the digest of the run and the pass that it depends on."""
 
     given: str
     value: Any
@@ -103,7 +101,7 @@ class Store:
 
     @classmethod
     def look(cls, folder: str | os.PathLike[str], job: Job) -> str:
-        """A line on what is there for a job, empty if there is no such folder; nothing is made, held or removed."""
+        """A line about the stored results of a job, empty if there are none. Changes nothing in the folder."""
         place = Path(folder)
         if not (place / _HEAD).exists():
             return ""
@@ -137,7 +135,7 @@ class Store:
             return None
         if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
             if not self._has_others:
-                _warn(f"{path}: is of another run, or of other results before it; such partitions are done again")
+                _warn(f"{path}: belongs to another run or to other earlier results; such partitions are done again")
             self._has_others = True
             return None
         self._is_used = True
@@ -157,7 +155,7 @@ class Store:
             self._has_failed = True
 
     def told(self) -> str:
-        """What to tell if a run goes on."""
+        """The message shown when a run is resumed."""
         return _told(self.folder, self._results)
 
     def remove(self) -> None:
@@ -169,10 +167,10 @@ class Store:
             if self._head.made:
                 self.folder.rmdir()
         except OSError as error:
-            _warn(f"{self.folder}: is no longer needed and cannot be removed: {error.strerror or error}")
+            _warn(f"{self.folder}: is no longer needed, but cannot be removed: {error.strerror or error}")
 
     def _make(self) -> bool:
-        """Whether there was no such folder, or one that a killed run has left; there is now."""
+        """Make the folder if needed; true if it is new, or was left by a run that was killed at once."""
         made = not self.folder.exists() or self._was_left()
         try:
             self.folder.mkdir(exist_ok=True)
@@ -184,11 +182,11 @@ class Store:
         return made
 
     def _was_left(self) -> bool:
-        """Whether a run was killed before it had written what it is, or after it had removed that."""
+        """Whether there is a lock but no head: a run was killed just after it began or just before its end."""
         return (self.folder / _LOCK).exists() and not (self.folder / _HEAD).exists()
 
     def _held(self) -> Callable[[], Any]:
-        """Keep other runs out; returns what lets them in again. The system does if this process is killed."""
+        """Lock the folder; returns a function that unlocks it. If this process is killed, the system unlocks it."""
         lock = FileLock(self.folder / _LOCK, thread_local=False, blocking=False, fallback_to_soft=False)
         try:
             lock.acquire()
@@ -204,14 +202,14 @@ class Store:
         return weakref.finalize(self, lock.release)
 
     def _begin(self, now: RunHead) -> RunHead:
-        """What the folder begins with; written if nothing is there yet."""
+        """The stored head, or if there is none, the new one, which is written."""
         if (self.folder / _HEAD).exists():
             return _check_same(self.folder, now)
         _state.write(self.folder / _HEAD, now)
         return now
 
     def _unfinished(self) -> Iterator[Path]:
-        """What a run leaves that is killed while it writes."""
+        """Temporary files of a run that was killed while writing."""
         names = {path.name for path in self._files}
         for path in self.folder.glob(".*.tmp"):
             if path.name[1:].rsplit(".", 2)[0] in names:
@@ -219,7 +217,7 @@ class Store:
 
 
 def _check_same(folder: Path, now: RunHead) -> RunHead:
-    """What a folder began with, if that was the same run."""
+    """The head stored in a folder; `StateFileError` if it is of another run."""
     head = _state.read(folder / _HEAD)
     if not isinstance(head, RunHead):
         raise StateFileError(f"{folder / _HEAD}: is not of a run over files; give another {arg('work')}")
@@ -241,14 +239,14 @@ def _path(folder: Path, stage: str, partition: int) -> Path:
 
 
 def _results(folder: Path, job: Job) -> set[Path]:
-    """All that a whole run may keep."""
+    """The paths of all results that a run can store."""
     inputs, targets = len(job.inputs), len(job.targets)
     counts = zip(_STAGES, [inputs, targets, targets, inputs, 1, inputs], strict=True)
     return {_path(folder, stage, number) for stage, count in counts for number in range(count)}
 
 
 def _files(folder: Path, job: Job) -> set[Path]:
-    """All that it writes."""
+    """The paths of all files that a run can write."""
     return {*_results(folder, job), folder / _HEAD, folder / _LOCK}
 
 

@@ -17,8 +17,6 @@ from protosieve.result import Prototypes
 from protosieve.result.files import write_table
 from protosieve.run._progress import Tick, tell
 
-__all__ = ["Onlookers", "report_place", "served"]
-
 _PAUSE = 1.0  # seconds between two looks, at least
 _NOWHERE: Mapping[str, Any] = {  # the state of a run, as the page is told it
     "done": False, "pass": None, "phase": None, "phases": None, "rows": None, "share": None,
@@ -40,7 +38,7 @@ def report_place(
 
 
 class Onlookers:
-    """What a run is shown by: a live page, a report at the end, both or neither.
+    """Shows a run: on a live page, in a report at the end, on both or on neither.
 
     Called with every `Tick`; a look costs as much as a result, so it waits long enough after the last one.
     """
@@ -71,7 +69,7 @@ class Onlookers:
         self._next = now + spent + max(_PAUSE, _REST * spent)
 
     def finish(self, result: Prototypes) -> None:
-        """The run is over: the last look, and the report."""
+        """Show the final result and write the report."""
         if self._place is None:
             return
         told = _told(result)
@@ -123,7 +121,7 @@ class Onlookers:
 
 @contextmanager
 def _harmless() -> Iterator[None]:
-    """A look that fails must not stop the run: it becomes a warning."""
+    """An error while the page is updated becomes a warning, and the run goes on."""
     try:
         yield
     except Exception as error:

@@ -8,8 +8,6 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Float64
 
-__all__ = ["EqualWeights"]
-
 
 @storable
 @dataclass
@@ -64,7 +62,7 @@ class EqualWeights:
         return replace(self)
 
     def sealed(self) -> "EqualWeights":
-        """There is nothing only changes need."""
+        """A copy: it needs no room for changes."""
         return replace(self)
 
     def _check_form(self) -> None:

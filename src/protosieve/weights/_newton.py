@@ -20,8 +20,6 @@ from protosieve._typing import Float64
 from protosieve.weights._matrices import definite_cholesky
 from protosieve.weights._nonnegative import NonNegativeQP
 
-__all__ = ["Curve", "Newton", "Point"]
-
 _TOLERANCE = 1e-11  # of |x_i| |phi'(0)|, which bounds the gradient of member i at zero
 _STEPS, _HALVINGS = 200, 60
 _ENOUGH = 1e-4  # the share of the rise the gradient promises that a step must bring
@@ -52,19 +50,6 @@ class Point(NamedTuple):
     value: float
 
 
-class _Scale(NamedTuple):
-    """What gradients are small against: ``|x_i| |phi'(0)|``, by Cauchy and Schwarz the most they are at zero."""
-
-    members: Float64
-    intercept: float
-
-    @classmethod
-    def of(cls, curve: Curve, rows: Float64) -> "_Scale":
-        steep = float(np.linalg.norm(curve.gradient(np.zeros(rows.shape[1])))) or 1.0
-        lengths = np.linalg.norm(rows, axis=1)
-        return cls(np.where(lengths > 0, lengths, 1.0) * steep, np.sqrt(rows.shape[1]) * steep)
-
-
 @dataclass(frozen=True)
 class Newton:
     """Which weights are allowed, and what they cost.
@@ -81,85 +66,91 @@ class Newton:
     def maximise(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
         """From feasible weights to the best."""
         if not self.intercept:
-            return self._from(curve, rows, weights, intercept)
+            return _Ascent(self, curve, rows).best(weights, intercept)
         rows, means = _centred(rows)
-        point = self._from(curve, rows, weights, intercept + float(weights @ means))
+        point = _Ascent(self, curve, rows).best(weights, intercept + float(weights @ means))
         return point._replace(intercept=point.intercept - float(point.weights @ means))
 
-    def _from(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
-        point, scale = self._at(curve, rows, weights, intercept), _Scale.of(curve, rows)
+    def violation(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> float:
+        """How far weights are from the conditions of optimality, as a share of the largest gradients there can be."""
+        ascent = _Ascent(self, curve, rows)
+        point = ascent.at(weights, intercept)
+        return ascent.excess(point, *ascent.gradient(point))
+
+
+class _Ascent:
+    """One curve and its rows. Gradients are small against ``|x_i| |phi'(0)|``: by Cauchy and Schwarz the most they are
+    at zero.
+    """
+
+    def __init__(self, allowed: Newton, curve: Curve, rows: Float64) -> None:
+        self._allowed, self._curve, self._rows = allowed, curve, rows
+        steep = float(np.linalg.norm(curve.gradient(np.zeros(rows.shape[1])))) or 1.0
+        lengths = np.linalg.norm(rows, axis=1)
+        self._scales = np.where(lengths > 0, lengths, 1.0) * steep  # of members
+        self._scale = float(np.sqrt(rows.shape[1])) * steep  # of the intercept
+
+    def best(self, weights: Float64, intercept: float) -> Point:
+        point = self.at(weights, intercept)
         for _ in range(_STEPS):
-            g, s = self._gradient(curve, rows, point)
-            if self._excess(point, g, s, scale) <= _TOLERANCE:
+            g, s = self.gradient(point)
+            if self.excess(point, g, s) <= _TOLERANCE:
                 break
-            further = self._step(curve, rows, point, g, s, scale) or self._climb(curve, rows, point, g, s, scale)
+            h = self._curve.curvature(point.predictor)
+            further = self._towards(point, g, s, h) or self._climb(point, g, s, h)
             if further is None:
                 break
             point = further
         return point
 
-    def violation(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> float:
-        """How far weights are from the conditions of optimality, as a share of the largest gradients there can be."""
-        point = self._at(curve, rows, weights, intercept)
-        return self._excess(point, *self._gradient(curve, rows, point), _Scale.of(curve, rows))
+    def at(self, weights: Float64, intercept: float) -> Point:
+        predictor = weights @ self._rows + intercept
+        cost = 0.5 * self._allowed.ridge * float(weights @ weights)
+        return Point(weights, intercept, predictor, self._curve.value(predictor) - cost)
 
-    def _at(self, curve: Curve, rows: Float64, weights: Float64, intercept: float) -> Point:
-        predictor = weights @ rows + intercept
-        return Point(
-            weights, intercept, predictor, curve.value(predictor) - 0.5 * self.ridge * float(weights @ weights)
-        )
+    def gradient(self, point: Point) -> tuple[Float64, float]:
+        r = self._curve.gradient(point.predictor)
+        return self._rows @ r - self._allowed.ridge * point.weights, float(r.sum()) if self._allowed.intercept else 0.0
 
-    def _gradient(self, curve: Curve, rows: Float64, point: Point) -> tuple[Float64, float]:
-        r = curve.gradient(point.predictor)
-        return rows @ r - self.ridge * point.weights, float(r.sum()) if self.intercept else 0.0
-
-    def _excess(self, point: Point, g: Float64, s: float, scale: "_Scale") -> float:
+    def excess(self, point: Point, g: Float64, s: float) -> float:
         """The largest gradient that the constraints do not excuse."""
-        counted = np.abs(g) if self.signed else np.where(point.weights > 0, np.abs(g), np.maximum(g, 0.0))
-        return max(float((counted / scale.members).max(initial=0.0)), abs(s) / scale.intercept)
+        counted = np.abs(g) if self._allowed.signed else np.where(point.weights > 0, np.abs(g), np.maximum(g, 0.0))
+        return max(float((counted / self._scales).max(initial=0.0)), abs(s) / self._scale)
 
-    def _step(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
-        """To the best of the quadratic, or as far towards it as pays; ``None`` if no way pays."""
-        return self._towards(curve, rows, point, g, s, scale, curve.curvature(point.predictor))
-
-    def _climb(self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale") -> Point | None:
+    def _climb(self, point: Point, g: Float64, s: float, h: Float64) -> Point | None:
         """Where the quadratic misleads, as where nothing curves: uphill, twice as far each time while that pays."""
-        bent = curve.curvature(point.predictor) + np.abs(curve.gradient(point.predictor)).max()
-        best = self._towards(curve, rows, point, g, s, scale, bent)
+        best = self._towards(point, g, s, h + np.abs(self._curve.gradient(point.predictor)).max())
         while best is not None:
             w, b = 2 * best.weights - point.weights, 2 * best.intercept - point.intercept
             with np.errstate(all="ignore"):
-                further = self._at(curve, rows, w if self.signed else np.maximum(w, 0.0), b)
+                further = self.at(w if self._allowed.signed else np.maximum(w, 0.0), b)
             if not further.value > best.value * (1 + np.sign(best.value) * _UNSEEN):
                 break
             best = further
         return best
 
-    def _towards(
-        self, curve: Curve, rows: Float64, point: Point, g: Float64, s: float, scale: "_Scale", h: Float64
-    ) -> Point | None:
-        """To the best of the quadratic with curvature h, or as far as pays."""
-        c, a = float(h.sum()), np.zeros(len(rows))
-        free = self.intercept and c > 0
+    def _towards(self, point: Point, g: Float64, s: float, h: Float64) -> Point | None:
+        """To the best of the quadratic with curvature h, or as far towards it as pays; ``None`` if no way pays."""
+        c, a = float(h.sum()), np.zeros(len(self._rows))
+        free = self._allowed.intercept and c > 0
         if free:
-            a = rows @ h / c
-        around = rows - a[:, None] if free else rows
+            a = self._rows @ h / c
+        around = self._rows - a[:, None] if free else self._rows
         H = (around * h) @ around.T
-        H[np.diag_indices_from(H)] += self.ridge
+        H[np.diag_indices_from(H)] += self._allowed.ridge
         target = self._model(H, g - a * s, point.weights)
-        own = s / c - float(a @ (target - point.weights)) if free else 0.0
         along = target - point.weights
+        own = s / c - float(a @ along) if free else 0.0
         promised = float(g @ along) + s * own
         if promised <= 0:
             return None
         if promised <= _UNSEEN * abs(point.value):  # then gradients tell what values cannot
-            new = self._at(curve, rows, target, point.intercept + own)
-            better = self._excess(new, *self._gradient(curve, rows, new), scale) < self._excess(point, g, s, scale)
-            return new if better else None
+            new = self.at(target, point.intercept + own)
+            return new if self.excess(new, *self.gradient(new)) < self.excess(point, g, s) else None
         share = 1.0
         for _ in range(_HALVINGS):
             with np.errstate(all="ignore"):
-                new = self._at(curve, rows, point.weights + share * along, point.intercept + share * own)
+                new = self.at(point.weights + share * along, point.intercept + share * own)
             if new.value >= point.value + _ENOUGH * share * promised:
                 return new
             share /= 2
@@ -171,7 +162,7 @@ class Newton:
         diagonal = H.diagonal()
         flat = diagonal <= 0  # a feature of zeros, or where all samples are settled
         H[flat, flat] = max(float(diagonal.max(initial=0.0)), 1.0)
-        if self.signed:
+        if self._allowed.signed:
             root, _ = definite_cholesky(np.tril(H), 1e-13)
             return np.asarray(w + cho_solve((root, True), g))
         return NonNegativeQP.from_gram(H, H @ w + g, w, _NOISE).weights

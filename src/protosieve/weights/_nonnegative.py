@@ -32,8 +32,6 @@ from protosieve._typing import Float64, Indices
 from protosieve.weights._matrices import definite_cholesky, grown, widened
 from protosieve.weights._pivoting import pivoted
 
-__all__ = ["GRADIENT_TOLERANCE", "NonNegativeQP", "Projection"]
-
 GRADIENT_TOLERANCE = 1e-10  # of max |mu|: a hundredth of the 1e-8 that is promised
 CANCELLATION = 1e-3  # below this share of k_jj, s has lost digits and the projection is repeated
 _CHECK_EVERY = 64  # joins between two looks at the true gradient
@@ -132,8 +130,8 @@ class NonNegativeQP:
         if start is not None:
             qp.w[:size] = start
         qp._refactor()
-        qp._leap()
-        qp._settle()
+        qp._pivot_if_far()
+        qp._solve()
         return qp
 
     @property
@@ -175,15 +173,15 @@ class NonNegativeQP:
         self.size = q + 1
         gradient = mu - float(similarities @ self.w[:q])
         if gradient > self.tolerance:
-            self._join(q, gradient, projection or self._project(similarities, diagonal))
-            self._settle()
+            self._add_to_basis(q, gradient, projection or self._project(similarities, diagonal))
+            self._solve()
         else:
             self.outside = np.append(self.outside, q)
 
     def drop(self, member: int) -> None:
         """Remove a member; the later ones move up by one. Solves."""
         if member in self.inside:
-            self._expel([int(np.flatnonzero(self.inside == member)[0])])
+            self._move_outside([int(np.flatnonzero(self.inside == member)[0])])
         q = self.size
         kept = np.delete(np.arange(q), member)
         self.gram[: q - 1, : q - 1] = self.gram[np.ix_(kept, kept)]
@@ -193,7 +191,7 @@ class NonNegativeQP:
         self.outside -= self.outside > member
         self.columns[: self.n_inside] -= self.inside > member
         self.size = q - 1
-        self._settle()
+        self._solve()
 
     def truncate(self, weights: Float64) -> None:
         """Go back to the first members, whose best weights were these. O(q^2), but O(q^3) where the basis has changed.
@@ -210,16 +208,16 @@ class NonNegativeQP:
         if (self.inside >= q).any() or weights[self.outside].any():
             self._refactor()
         else:
-            self._rest_only(np.flatnonzero(weights[self.inside] == 0))
-        self._settle()
+            self._hold_only(np.flatnonzero(weights[self.inside] == 0))
+        self._solve()
 
     def renew(self, mu: Float64) -> None:
         """The members' means have changed: solve again from the present weights. O(q^2) and what changes sign."""
         self.mu[: self.size] = mu
         self.scale = float(np.abs(mu).max(initial=0.0))
-        self._unconstrained()
-        self._leap()
-        self._settle()
+        self._solve_unconstrained()
+        self._pivot_if_far()
+        self._solve()
 
     def gain(self, similarities: Float64, diagonal: float, mu: float, projection: "Projection | None" = None) -> float:
         """``f(L + j) - f(L)``, weights non-negative on both sides, by adding j to a copy. O(q^2)."""
@@ -244,11 +242,11 @@ class NonNegativeQP:
         return replace(self, gram=gram, columns=columns, mu=mu, w=w, basis=basis, u=u, rows=rows)
 
     def twin(self) -> "NonNegativeQP":
-        """A copy with the space that this one has."""
+        """A copy with as much spare room."""
         return self.copy(room=len(self.gram) - self.size)
 
     def sealed(self) -> "NonNegativeQP":
-        """The same without what only changes need: weights, means and value in O(q) memory."""
+        """A copy that can no longer change: weights, means and value in O(q) memory."""
         mu, w = (vector[: self.size].copy() for vector in (self.mu, self.w))
         slim = replace(self, mu=mu, w=w, columns=self.columns[: self.size].copy())
         slim.gram = slim.basis = slim.rows = _matrix()
@@ -275,7 +273,7 @@ class NonNegativeQP:
         return self.refined(k, c @ V, diagonal - float(c @ c), diagonal)
 
     def refined(self, k: Float64, b: Float64, s: float, diagonal: float) -> "Projection":
-        """Where s has lost digits, Gram-Schmidt once more: what rounding left of k along the basis goes too."""
+        """The projection; where s has lost digits, a second Gram-Schmidt step removes what rounding left."""
         if s >= CANCELLATION * diagonal:
             return Projection(b, s)
         a, k = self.n_inside, k[self.inside]
@@ -294,7 +292,7 @@ class NonNegativeQP:
         spread[self.inside] = x
         return np.asarray(self._times(spread)[self.inside])
 
-    def _join(self, member: int, gradient: float, projection: "Projection") -> None:
+    def _add_to_basis(self, member: int, gradient: float, projection: "Projection") -> None:
         """One more row of the basis, and what follows from it for ``u`` and A_Z:."""
         b, s = projection
         a, diagonal = len(b), float(self.gram[member, member])
@@ -315,7 +313,7 @@ class NonNegativeQP:
         self.u[a] = gradient / s
         self.joins += 1
 
-    def _unconstrained(self) -> None:
+    def _solve_unconstrained(self) -> None:
         a = self.n_inside
         V = self.basis[:a, :a]
         self.u[:a] = (V @ self.mu[self.inside]) @ V
@@ -336,8 +334,8 @@ class NonNegativeQP:
         _, nu, failed = dposv(A, u)  # LAPACK itself: a fifth of the time of NumPy's solve
         return np.asarray(np.linalg.lstsq(A, u)[0] if failed else nu)
 
-    def _leap(self) -> None:
-        """Where many members are on the wrong side of zero: go to weights where few are, if any."""
+    def _pivot_if_far(self) -> None:
+        """If many members are on the wrong side of zero, start from weights where few are, by block pivoting."""
         w = np.zeros(self.size)
         w[self.inside] = self._target()
         wakes = (w == 0) & (self.mu[: self.size] - self._times(w) > self.tolerance)
@@ -348,22 +346,22 @@ class NonNegativeQP:
             )
             self._refactor()
 
-    def _settle(self) -> None:
+    def _solve(self) -> None:
         """From feasible weights to the optimum (Lawson and Hanson 1974, chapter 23); ``l`` rises at every turn."""
         for _ in range(10 * self.size + 100):
             if self.least < _LOOSE and len(self.zero):
-                self._expel(self.zero.tolist())
+                self._move_outside(self.zero.tolist())
             target = self._target()
             if len(target) and np.minimum.reduce(target) < 0:
-                self._retreat(target)
+                self._step_to_boundary(target)
                 continue
             self.w[self.inside] = target
             if self.joins >= _CHECK_EVERY and self._drifted():
                 self._refactor()
-            elif not self._wake():
+            elif not self._release_one():
                 return
 
-    def _retreat(self, target: Float64) -> None:
+    def _step_to_boundary(self, target: Float64) -> None:
         """Go towards the target as far as weights stay non-negative; members that reach zero join Z."""
         w = self.w[self.inside]
         falling = np.flatnonzero(target < 0)
@@ -374,10 +372,10 @@ class NonNegativeQP:
         stopped = falling[ratios <= share]
         w[stopped] = 0.0
         self.w[self.inside] = w
-        self._rest(stopped)
+        self._hold_at_zero(stopped)
 
-    def _rest(self, columns: Indices) -> None:
-        """These join Z."""
+    def _hold_at_zero(self, columns: Indices) -> None:
+        """Add these columns to Z."""
         a = self.n_inside
         below = self.basis[columns.min() : a, :a]  # rows that came before a member do not hold it
         rows = np.zeros((len(columns), len(self.basis)))
@@ -385,7 +383,7 @@ class NonNegativeQP:
         self.zero = np.concatenate([self.zero, columns])
         self.rows = np.concatenate([self.rows, rows])
 
-    def _wake(self) -> bool:
+    def _release_one(self) -> bool:
         """Let the member of weight zero with the largest gradient have a weight; ``False`` if none is positive."""
         if len(self.zero):
             best = int(self.nu.argmax())
@@ -400,30 +398,30 @@ class NonNegativeQP:
                 member = int(self.outside[best])
                 self.outside = np.delete(self.outside, best)
                 k = self.gram[member, : self.size] + self.gram[: self.size, member]
-                self._join(member, float(gradients[best]), self._project(k, self.gram[member, member]))
+                self._add_to_basis(member, float(gradients[best]), self._project(k, self.gram[member, member]))
                 return True
         return False
 
-    def _expel(self, columns: list[int]) -> None:
+    def _move_outside(self, columns: list[int]) -> None:
         """Move these outside; other members of Z stay there. O(q^2) each."""
         resting = np.setdiff1d(self.inside[self.zero], self.inside[columns])
         self.w[self.inside[columns]] = 0.0
         for column in sorted(columns, reverse=True):
-            self._leave(column)
-        self._rest_only(np.flatnonzero(np.isin(self.inside, resting)))
+            self._remove_from_basis(column)
+        self._hold_only(np.flatnonzero(np.isin(self.inside, resting)))
 
-    def _rest_only(self, columns: Indices) -> None:
+    def _hold_only(self, columns: Indices) -> None:
         """These are Z now; compute again what depends on it, after rows of the basis were removed."""
         a = self.n_inside
         V = self.basis[:a, :a]
         self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max(initial=1.0))
         self.zero, self.nu, self.rows = _indices(), _vector(), np.zeros((0, len(self.basis)))
         if len(columns):
-            self._rest(columns)
+            self._hold_at_zero(columns)
         self.rewritten += 1
-        self._unconstrained()
+        self._solve_unconstrained()
 
-    def _leave(self, column: int) -> None:
+    def _remove_from_basis(self, column: int) -> None:
         """Remove a member from the basis, which stays triangular.
 
         Rows above the column do not hold the member. Below, rotate each row against what the rows above it have
@@ -470,7 +468,7 @@ class NonNegativeQP:
         if a:
             V = self.basis[:a, :a] = dtrtri(self._cholesky(), lower=1)[0]
             self.least = 1 / float((np.einsum("ij,ij->j", V, V) * self.gram.diagonal()[self.inside]).max())
-        self._unconstrained()
+        self._solve_unconstrained()
 
     def _cholesky(self) -> Float64:
         """The factor of the Gram matrix of those inside, whose diagonal grows by what rounding asks for."""

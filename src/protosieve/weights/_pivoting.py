@@ -14,8 +14,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
 from protosieve._typing import Float64
 
-__all__ = ["pivoted"]
-
 _PATIENCE = 3  # turns without progress; three, as both papers have it
 _TURNS = 20  # of each kind, at most
 

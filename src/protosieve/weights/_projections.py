@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.weights._nonnegative import CANCELLATION, STRIP, NonNegativeQP, Projection
 
-__all__ = ["Projections"]
-
 
 class Projections:
     """Several outside elements against one set, in one matrix product instead of many with vectors.

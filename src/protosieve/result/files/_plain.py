@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from protosieve._arrow_types import is_binary, is_list
 from protosieve._rounded import are_rounded
 
-__all__ = ["as_json", "as_numpy", "as_values"]
-
 _TICKS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a second
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from protosieve._typed import require
+from protosieve._typed import fits, require
 from protosieve.errors import InputError, arg
 from protosieve.kernels import from_plain
 from protosieve.means import SamplingError
@@ -21,10 +21,43 @@ from protosieve.result._certificate import BestOfSize, Certificate
 from protosieve.result._origin import Origin, own_names
 from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
-from protosieve.result.files._provenance import check_provenance
 from protosieve.result.files._write import KEY
 
-__all__ = ["read_prototypes", "read_result"]
+# What a file says of its run is checked: files are sent around, and edited.
+_LARGEST, _SEEDS = 1 << 63, ("seed", "random_state")  # of counts, sizes and figures; seeds may be larger
+_RUN = {
+    "command": str | None,
+    "version": str,
+    "seed": int,
+    "files": list[dict[str, Any]],
+    "target_files": list[dict[str, Any]],
+    "rows": int,
+    "rows_left_out": dict[str, Any],
+    "unlike_head": dict[str, Any] | None,
+    "parameters": dict[str, Any],
+    "encoding": dict[str, Any],
+    "renamed": dict[str, str],
+    "selector": str,
+    "n_prototypes": int,
+    "residual": float,
+    "residual_of_random_rows": float | None,
+}
+_FILE = {"name": str, "size": int | None}
+_LEFT_OUT = {"count": int, "first": list[str]}
+_UNLIKE_HEAD = {"rows": int, "differences": list[str], "chosen_from": int | None, "why_not": str | None}
+_PARAMETERS = {
+    "id": list[str],
+    "label": str | None,
+    "target": list[str] | None,
+    "image": str | None,
+    "image_shape": str | None,
+    "text": str | None,
+    "coordinates": list[str] | None,
+    "format": str | None,
+    "bad_rows": str,
+    "partition_rows": int,
+    "random_state": int | None,
+}
 
 
 def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
@@ -132,3 +165,30 @@ def _trace(known: Mapping[str, Any]) -> Trace:
     }
     require({found["rows_seen"].shape} == {of.shape for of in found.values()}, "points of its trace differ in number")
     return Trace(**found)
+
+
+def check_provenance(known: Mapping[str, Any]) -> None:
+    """Raise `ValueError` that names the first value of a wrong type, `KeyError` for one that is not there.
+
+    The report, the summary and `draw_sample` can then rely on it. O(files).
+
+    >>> check_provenance({"command": 7})
+    Traceback (most recent call last):
+    ValueError: command is 7
+    """
+    _check(known, _RUN)
+    _check(known["parameters"], _PARAMETERS)
+    _check(known["rows_left_out"], _LEFT_OUT)
+    for file in [*known["files"], *known["target_files"]]:
+        _check(file, _FILE)
+    if known["unlike_head"]:
+        _check(known["unlike_head"], _UNLIKE_HEAD)
+    require(known["n_prototypes"] and known["parameters"]["partition_rows"], "a number of rows is 0")
+    require(len(known["parameters"]["coordinates"] or "xy") == 2, "coordinates are two columns")
+
+
+def _check(known: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    for name, kind in types.items():
+        value = known[name]
+        is_small = not isinstance(value, int | float) or 0 <= value < _LARGEST or (name in _SEEDS and value >= 0)
+        require(fits(value, kind) and is_small, f"{name} is {value!r:.60}")

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import sys
 import warnings
 import zipfile
@@ -20,13 +21,15 @@ from numpy.lib import format as npy
 from protosieve._atomic import check_place, is_pipe, write_whole
 from protosieve.errors import OutputError, ProtosieveWarning
 from protosieve.io import explain
-from protosieve.result.files._formulas import escaped
 from protosieve.result.files._plain import as_json, as_numpy, as_values
-
-__all__ = ["KEY", "as_dash", "check_output", "write_table"]
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
 _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+_BEGINS = r"[=+\-@\t\r\n]"  # a formula; a spreadsheet passes over the blanks among them
+_MARKED = re.compile(f"'+{_BEGINS}")
+_HARMLESS = re.compile(  # nothing to compute, a number, or a handle: @name
+    r"\W*|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|infinity|nan)|@\w+", re.IGNORECASE
+)
 _FLOWING = (".csv", ".tsv", ".jsonl")  # formats that can be read as they come
 
 
@@ -168,6 +171,18 @@ def _delimited(table: pa.Table, _provenance: dict[str, Any], separator: str) -> 
             stacklevel=2,
         )
     return text.getvalue().encode()
+
+
+def escaped(text: str) -> str:
+    """The text with an apostrophe before it if it begins like a formula; numbers, signs and ``@name`` stay as they are.
+
+    Text that begins so after apostrophes gets one more: to take one off whatever begins so is the exact inverse.
+
+    >>> [escaped(text) for text in ("=1+1", "-2+3", "'=1", "-2.5", "-", "@name", "a=b")]
+    ["'=1+1", "'-2+3", "''=1", '-2.5', '-', '@name', 'a=b']
+    """
+    is_formula = re.match(_BEGINS, text) and not _HARMLESS.fullmatch(text)
+    return f"'{text}" if is_formula or _MARKED.match(text) else text
 
 
 def _cells(column: pa.ChunkedArray, safe: Callable[[str], str]) -> list[object]:
