@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 import oracles
 from problems import problems
-from protosieve import ParameterError, ProtoBasic, ProtoSwap
-from protosieve.kernels import Cosine, Gaussian, Linear, Polynomial
-from protosieve.means import Calibrated, CalibratedMean, ExactMean, ReservoirMean, candidates_of
+from protosieve import ParameterError, ProtoBasic, ProtoSwap, load
+from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear, MultiScale, Polynomial
+from protosieve.means import Calibrated, CalibratedMean, ExactMean, FixedMean, ReservoirMean, candidates_of
+from protosieve.objectives import KernelMean
 from protosieve.sampling import UniformSample, hashes
 from protosieve.selectors import Best
 from volumes import repeated, volume
@@ -223,3 +224,52 @@ def test_more_passes_need_stored_data(X):
 def test_parameters_are_checked(X, name, value, words):
     with pytest.raises(ParameterError, match=words if "fewer" in words else f"{name} must be {words}"):
         ProtoSwap(**{name: value}).fit(X)
+
+
+def by_cluster(n=6000):
+    """Rows of clusters that are far apart, one cluster after the other."""
+    rng = np.random.default_rng(2)
+    centres = rng.normal(scale=4, size=(12, 3))
+    return centres[np.repeat(np.arange(12), n // 12)] + rng.normal(scale=0.3, size=(n, 3))
+
+
+@pytest.mark.parametrize("kernel", [MultiScale(), Gaussian(), Laplacian()])
+@pytest.mark.parametrize("mean", [None, ReservoirMean(1000)])
+def test_a_median_width_follows_a_sorted_stream(kernel, mean):
+    X = by_cluster()
+    stored = ProtoSwap(30, kernel=kernel, random_state=0).fit(X).result_
+    stream = ProtoSwap(30, kernel=kernel, mean=mean, random_state=0)
+    for chunk in np.array_split(X, 7):
+        stream.partial_fit(chunk)
+    assert 0.85 < stream.result_.kernel.width / stored.kernel.width < 1.15
+
+
+@pytest.mark.parametrize("kernel", [MultiScale(), Gaussian(), Laplacian()])
+def test_a_sorted_stream_is_matched_as_well_as_stored_rows_at_the_width_it_has_come_to(kernel):
+    X = by_cluster()
+    found = ProtoSwap(30, kernel=kernel, random_state=0).partial_fit(X).result_
+    truth = KernelMean(found.kernel, FixedMean.over(found.kernel, X))
+    left = 1 - truth.weighed(found.rows, found.weights).value / truth.upper_bound(512)
+    assert found.residual == pytest.approx(left, rel=0.2)
+    assert left <= 1.25 * ProtoSwap(30, kernel=found.kernel, random_state=0).fit(X).result_.residual
+
+
+def test_a_width_that_follows_does_not_depend_on_chunks_nor_on_looks_in_between(tmp_path):
+    X = by_cluster()
+    whole = ProtoSwap(20, random_state=0).partial_fit(X)
+    pieces = ProtoSwap(20, random_state=0)
+    for chunk in np.array_split(X, 11):
+        pieces.partial_fit(chunk)
+        assert len(pieces.result_)
+        pieces.save(tmp_path / "run.npz")
+        pieces = load(tmp_path / "run.npz")
+    assert pieces.result_.kernel == whole.result_.kernel
+    np.testing.assert_array_equal(pieces.result_.indices, whole.result_.indices)
+    np.testing.assert_array_equal(pieces.result_.weights, whole.result_.weights)
+
+
+@pytest.mark.parametrize("selector", [ProtoSwap(20, kernel=Gaussian(0.5)), ProtoSwap(20, candidates="all")])
+def test_a_width_that_was_given_stays_and_so_does_one_that_members_were_judged_by(selector):
+    X = by_cluster()
+    head = clone(selector).set_params(random_state=0).partial_fit(X[:512]).result_.kernel
+    assert clone(selector).set_params(random_state=0).partial_fit(X).result_.kernel.width == head.width

@@ -51,6 +51,10 @@ class Kernel(ABC):
         """The kernel with everything fixed that is to be learnt from rows of the data; by default, itself."""
         return self
 
+    def resolve_anew(self, sample: Array, before: "Kernel") -> "Kernel":
+        """The same by later rows; ``before``, what it was resolved to, as long as that serves them too."""
+        return before
+
     @abstractmethod
     def prepare(self, X: Array) -> Points:
         """Rows in multiplied form, same dtype; O(n d)."""

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
-from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
+from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance, resolved_anew
 
 
 @storable
@@ -47,6 +47,10 @@ class Laplacian(Kernel):
         if self.width != "median":
             return self
         return replace(self, width=median_distance(draw(sample, rng), "cityblock"))
+
+    def resolve_anew(self, sample: Array, before: Kernel) -> Kernel:
+        found: Kernel = resolved_anew(self, sample, before, "cityblock")
+        return found
 
     def prepare(self, X: Array) -> Points:
         width = known_width(self.width)

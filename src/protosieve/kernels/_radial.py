@@ -9,7 +9,7 @@ import numpy as np
 
 from protosieve._typing import Array
 from protosieve.kernels._base import Kernel, Points
-from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance
+from protosieve.kernels._width import Width, check_width, draw, known_width, median_distance, resolved_anew
 
 # Entries gone through at once: with as much room for powers they stay in the processor's cache from one operation to
 # the next. Much shorter, and the calls themselves cost more than what they do.
@@ -51,6 +51,10 @@ class RadialKernel(Kernel):
         width = median_distance(rows, "euclidean") if self.width == "median" else float(self.width)
         fixed: Any = {"width": width, "shift": rows.mean(axis=0, dtype=np.float64)}
         return replace(self, **fixed)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def resolve_anew(self, sample: Array, before: Kernel) -> Kernel:
+        found: Kernel = resolved_anew(self, sample, before, "euclidean")
+        return found
 
     def prepare(self, X: Array) -> Points:
         width = known_width(self.width)

@@ -92,6 +92,10 @@ class MeanState(ABC):
         """The seed of its sample by hashes, if that has this size: samples drawn with it have the same rows."""
         return None
 
+    def change_kernel(self, kernel: Kernel) -> None:
+        """Be the mean of the same rows by another kernel, for a mean that has a `stream_sample`."""
+        raise NotImplementedError("a mean without a sample of the stream keeps its kernel")
+
     def own(self) -> None:  # noqa: B027  (most have nothing to do)
         """Copy the target's rows if they are still the caller's array."""
 

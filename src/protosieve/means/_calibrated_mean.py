@@ -9,7 +9,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import Mean, MeanState, Sampled
+from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.means._calibrated import Calibrated, at_and_sums, calibrated, points_of, sums_over
 from protosieve.means._reservoir import StreamMean, check_seed, check_size, sample_seed
 from protosieve.means._sizes import candidates_in, candidates_of, enough_points, judging_for, points_for, sample_for
@@ -163,6 +163,13 @@ class CalibratedStream(StreamMean):
         self.drawn.observe(rows, numbers)
         self.sums = self.sums + sums
         self._known = None
+
+    def _forget(self) -> None:
+        """The sums so far are those of the sample; points are chosen anew at the next refresh."""
+        self.sample.settle()
+        self._span, self._known, self.renewed = Span(self.kernel, self.points), None, 0
+        by_sample = FixedMean.over(self.kernel, candidates_of(self.sample).rows)
+        self.sums = self.sample.seen * by_sample.at_many(self.points)
 
     def _adopt(self) -> None:
         if self.sample.seen >= 2 * self.renewed:

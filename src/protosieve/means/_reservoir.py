@@ -27,6 +27,7 @@ class StreamMean(MeanState):
     all.
     """
 
+    kernel: Kernel
     sample: UniformSample
     adopted: int
 
@@ -41,6 +42,15 @@ class StreamMean(MeanState):
     @final
     def rows_ahead(self) -> int:
         return max(-(-11 * self.adopted // 10), 1) - self.sample.seen  # the first block, that all begins with, alone
+
+    @final
+    def change_kernel(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._forget()
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """What was computed by another kernel, before the next refresh."""
 
     @final
     def refresh(self) -> bool:
@@ -73,6 +83,9 @@ class RunningMean(StreamMean):
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         self.sample.observe(rows, numbers)
+
+    def _forget(self) -> None:
+        """Nothing: every snapshot is computed anew."""
 
     def _adopt(self) -> None:
         self.sample.settle()

@@ -35,6 +35,7 @@ class KernelMean(Objective):
     kernel: Kernel
     mean: MeanState
     signed: bool = False  # only where something else than a mean is matched, as least squares are
+    rule: Kernel | None = None  # the kernel as it was given, if the stream's sample may resolve it anew
 
     def remedy(self) -> str:
         if self.kernel.nonnegative:
@@ -55,6 +56,15 @@ class KernelMean(Objective):
         self.mean.observe(block.rows, np.arange(block.first, block.first + len(block)), block.sums)
 
     def refresh(self) -> bool:
+        """Where the rows so far have another median distance than those the width was learnt from, as where a stream
+        is sorted, the width follows.
+        """
+        sample = self.mean.stream_sample()
+        if self.rule is not None and sample is not None:
+            kernel = self.rule.resolve_anew(sample.settled().rows, self.kernel)
+            if kernel is not self.kernel:
+                self.kernel = kernel
+                self.mean.change_kernel(kernel)
         return self.mean.refresh()
 
     def at_zero(self, rows: Array) -> Float64:

@@ -74,11 +74,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     Of rows that are to match a fixed target, the 8 m that are most like it are candidates too. A quarter of them, in
     random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
     nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
-    for a given kernel the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt
-    from its first block; give a number where that is unlike the rest.) Which rows are in the sample follows from their
-    numbers and the seed alone. With ``candidates="all"`` every row is judged as it comes, in one pass and by the mean
-    as it is then known: a few per cent better on long shuffled streams, slower the more prototypes there are, and worse
-    where the head of the stream is unlike the rest.
+    the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt from its first block,
+    and again where the sample shows it to be off by a tenth; rows before that count in the mean by the sample alone.)
+    Which rows are in the sample follows from their numbers and the seed alone. With ``candidates="all"`` every row is
+    judged as it comes, in one pass and by the mean as it is then known: a few per cent better on long shuffled streams,
+    slower the more prototypes there are, and worse where the head of the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola

@@ -410,7 +410,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             as_they_come = not self._chooses_from_sample
             return self.objective.over(kernel, target, first, int(rng.integers(2**63)), as_they_come)
         seed = np.random.default_rng(rng.integers(2**63))
-        return KernelMean(kernel, self._mean(target).begin(kernel, target, first, seed, self.n_prototypes))
+        mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes)
+        return KernelMean(kernel, mean, rule=self._kernel() if target is None and self._chooses_from_sample else None)
 
     def _begun(self) -> Objective:
         """The user's objective, as a stream begins."""
