@@ -23,6 +23,7 @@ PageData: TypeAlias = Mapping[str, Any]
 HERE = "127.0.0.1:0"  # this machine, any free port
 _HOLD = 20.0  # seconds a request waits for news before it is sent away empty-handed
 _LINGER = 1.5  # seconds in which a page that was looking can fetch the end
+_POLL = 0.05  # seconds within which the server sees that it is to end
 _LOOKING = 2 * _HOLD  # a page that has not asked for so long is closed
 _DIGITS = 20  # of a version
 _HEADERS = {
@@ -55,7 +56,9 @@ class Live:
         self._asked = -_LOOKING  # when a page asked for news last
         self._token = secrets.token_urlsafe(16)
         self._server = _listen(at, self)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="protosieve live", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=[_POLL], name="protosieve live", daemon=True
+        )
 
     @property
     def address(self) -> str:
