@@ -291,7 +291,7 @@ def _bound(selector, d, reservoir, itemsize):
 @each_selector
 def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, epsilon, dtype):
     rng = np.random.default_rng(0)
-    n, d, reservoir = 300, 5, 64
+    n, d, reservoir = 120, 5, 64
     options = {"epsilon": epsilon} if hasattr(selector(), "epsilon") else {}
     options |= {"candidates": 100} if selector is ProtoSwap else {}
     fed = selector(m, kernel=Gaussian(1.0), mean=ReservoirMean(reservoir), block_size=32, random_state=0, **options)
