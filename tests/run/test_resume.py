@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 300
 
-ROWS, COLUMNS = 1400, 60  # of each file
+ROWS, COLUMNS = 1400, 24  # of each file
 BLOCK = 2048  # rows; a block of so few columns would have more
 
 
@@ -247,7 +247,7 @@ def test_what_cannot_be_kept_is_a_warning_and_the_run_goes_on(folder, tmp_path):
     given = words(folder, tmp_path / "out.parquet", "--work", tmp_path / "work")
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     done = subprocess.run([*COMMAND, *given], capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 0, done.stderr
