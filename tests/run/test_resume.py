@@ -3,7 +3,6 @@
 import os
 import resource
 import signal
-import subprocess
 import time
 from itertools import count
 
@@ -19,7 +18,7 @@ from protosieve.kernels import Gaussian
 from protosieve.passes import _blocks
 from protosieve.run import _engine
 from protosieve.run._signals import Stopped
-from terminals import COMMAND
+from terminals import call
 from volumes import repeated, volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -245,11 +244,12 @@ def test_killed_at_any_moment_and_gone_on_with_it_is_the_same_byte_for_byte(fold
 def test_what_cannot_be_kept_is_a_warning_and_the_run_goes_on(folder, tmp_path):
     """A limit on the size of files: what the run is fits into it, what it has done does not."""
     given = words(folder, tmp_path / "out.parquet", "--work", tmp_path / "work")
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-
-    done = subprocess.run([*COMMAND, *given], capture_output=True, text=True, preexec_fn=limit)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    try:
+        done = call(*given, cwd=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no result kept of partition 0: ") == 1
     assert "File too large" in done.stderr
