@@ -146,7 +146,7 @@ def test_connections_are_counted_before_a_word_is_said_and_more_are_refused(live
 
 
 def test_a_request_has_one_deadline_however_steadily_it_trickles_in(live, monkeypatch):
-    monkeypatch.setattr(_limited_server, "PATIENCE", 1.0)
+    monkeypatch.setattr(_limited_server, "PATIENCE", 0.3)
     with _connected(live) as caller, suppress(ConnectionError):
         caller.sendall(b"GET / HTTP/1.1\r\nX: ")
         caller.settimeout(0.05)
