@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 each_selector = pytest.mark.parametrize("selector", SELECTORS)
 relaxed = settings(
-    max_examples=volume(8, 30),
+    max_examples=volume(8, 20),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -12,7 +12,7 @@ from protosieve.selectors import SELECTORS
 from volumes import repeated, volume
 
 # The same problems whatever else is loaded: hypothesis draws by the constants it has seen.
-SEEDS = range(volume(100, 300))  # the limits are shares of these: a few would be luck
+SEEDS = range(volume(100, 200))  # the limits are shares of these: a few would be luck
 TOO_CLOSE = 1e-10
 
 
