@@ -12,7 +12,7 @@ from protosieve.selectors import SELECTORS
 from volumes import repeated, volume
 
 # The same problems whatever else is loaded: hypothesis draws by the constants it has seen.
-SEEDS = range(volume(100, 200))  # the limits are shares of these: a few would be luck
+SEEDS = range(volume(100, 300))  # the limits are shares of these: a few would be luck
 TOO_CLOSE = 1e-10
 
 
@@ -61,8 +61,8 @@ def _options(selector, problem):
 
 
 def _seeds(selector):
-    """Fewer in the quick suite for those with a set for every threshold, which take as many times longer."""
-    return SEEDS[: volume(30, len(SEEDS))] if hasattr(selector(), "epsilon") else SEEDS
+    """Fewer for those with a set for every threshold, which take as many times longer."""
+    return SEEDS[: volume(30, 150)] if hasattr(selector(), "epsilon") else SEEDS
 
 
 def _feed(ours, problem):
