@@ -55,5 +55,5 @@ generic_problems = st.integers(0, 2**32 - 1).map(make_problem)
 
 # Sizes by hypothesis: it does dwell on one row, one prototype, as many prototypes as rows.
 problems = st.builds(
-    make_problem, st.integers(0, 2**32 - 1), st.integers(1, volume(25, 50)), st.integers(1, volume(12, 30))
+    make_problem, st.integers(0, 2**32 - 1), st.integers(1, volume(40, 50)), st.integers(1, volume(20, 30))
 )
