@@ -16,6 +16,8 @@ from experiments.datasets import load_letters, load_mnist
 from protosieve import selectors
 from protosieve._blas import one_thread
 from protosieve.io._locations import Pipe
+from protosieve.means import _sizes
+from protosieve.passes import _blocks
 from protosieve.selectors import BatchSelector, StreamSelector
 from volumes import EXAMPLES, PROFILE
 
@@ -138,11 +140,20 @@ def full_disk():
 
 
 def write_rows(path):
-    """40,000 rows of a number and a kind, in a Parquet file: a few blocks of them."""
+    """5,000 rows of a number and a kind, in a Parquet file: with `small_blocks`, three of them."""
     rng = np.random.default_rng(0)
-    kinds = np.array(list("abcd"))[rng.integers(4, size=40_000)]
-    pq.write_table(pa.table({"x": rng.normal(size=40_000), "kind": kinds}), path)
+    kinds = np.array(list("abcd"))[rng.integers(4, size=5_000)]
+    pq.write_table(pa.table({"x": rng.normal(size=5_000), "kind": kinds}), path)
     return path
+
+
+@pytest.fixture(scope="module")
+def small_blocks():
+    """Blocks of 2,048 rows, and samples of 1,000: a few thousand rows are many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "_MOST", 2048)
+        patch.setattr(_sizes, "_CANDIDATES", (1, 800, 800))
+        yield
 
 
 @pytest.fixture

@@ -1,21 +1,41 @@
-"""Passes that end the process they run in, once: importable, so that workers can be sent them."""
+"""Processes that start at once, and passes that end the one they run in: importable, so that these can be sent them."""
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from protosieve import select
+from protosieve import cli, select
 from protosieve.passes import ChoosePass, FetchPass, SumsPass, SurveyPass, _blocks, _row_sample
-from protosieve.run import _engine
+from protosieve.run import _engine, _progress
 from protosieve.run._attempt import Attempt
+
+# Their processes are forks of one that has imported the package, which takes a second, and has no threads.
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(["protosieve.cli", "protosieve.run", "protosieve.selectors", "protosieve.result.files"])
+
+
+def begun(function: Callable[..., None], *arguments: Any) -> Any:
+    """A process that makes this call."""
+    process = FORKS.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+def ended(function: Callable[..., None], *arguments: Any) -> int:
+    """How it ends: its exit code, or minus the signal that killed it."""
+    process = begun(function, *arguments)
+    process.join()
+    return process.exitcode
+
 
 PASSES: dict[str, Any] = {"survey": SurveyPass, "sums": SumsPass, "choose": ChoosePass, "fetch": FetchPass}
 
@@ -86,18 +106,28 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-def main(stage: str, life: str, workers: str, calls: str, method: str, rows: str, folder: str, output: str) -> None:
-    """A run in a process of its own, which is killed by the ``life``-th block of one of its passes."""
-    mortal = Mortal(PASSES[stage].take, Path(calls), int(life))
+def run_until_a_block(stage: str, life: int, workers: int, calls: Path, method: str, rows: Path, places: Any) -> None:
+    """A run that is killed by the ``life``-th block of one of its passes."""
+    mortal = Mortal(PASSES[stage].take, calls, life)
 
     def take(*arguments: Any) -> None:
         mortal(*arguments)
 
-    asked: dict[str, Any] = {"id": "name", "sample": 1000, "partition_rows": 1500, "method": method}
-    with small_blocks() as patch, ThreadPoolExecutor(int(workers)) if int(workers) else nullcontext() as pool:
+    asked: dict[str, Any] = {"id": "name", "sample": 1000, "partition_rows": 1500, "method": method, **places}
+    with small_blocks() as patch, ThreadPoolExecutor(workers) if workers else nullcontext() as pool:
         patch.setattr(PASSES[stage], "take", take)
-        select(rows, 20, **asked, executor=pool, work=folder, output=output)
+        select(rows, 20, **asked, executor=pool)
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def command_until_a_tick(life: int, block: int, words: list[str]) -> None:
+    """The command line, storing what is done after every block, killed at its ``life``-th tick; 0: never."""
+    told, ticks = _progress.RunProgress._tell, count(1)
+
+    def tell(*arguments: Any) -> None:
+        told(*arguments)
+        if next(ticks) == life:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    _blocks._MOST, _engine._PAUSE, _engine._REST = block, 0, 0
+    _progress.RunProgress._tell = tell
+    raise SystemExit(cli.main(words))

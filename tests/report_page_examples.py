@@ -1,5 +1,7 @@
 """Data as the report's page gets it: digits, a table, texts, and a hostile, a bare and a large one."""
 
+from functools import cache
+
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -63,12 +65,19 @@ def bare() -> PageData:
     }
 
 
-def digits(m: int = 20, points: int = 1797, seed: int = 0) -> PageData:
-    """Rows of scikit-learn's digits, with pictures."""
+@cache
+def _computed(m: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Rows and labels; the chosen rows with their shares; all rows in the plane, and the chosen that is nearest."""
     X, y = load_digits(return_X_y=True)
     rows, shares = chosen(X, m, seed)
     flat = (X - X.mean(0)) @ np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:2].T
     near = (np.square(X).sum(1)[:, None] - 2 * X @ X[rows].T + np.square(X[rows]).sum(1)).argmin(1)
+    return X, y, rows, shares, flat, near
+
+
+def digits(m: int = 20, points: int = 1797, seed: int = 0) -> PageData:
+    """Rows of scikit-learn's digits, with pictures."""
+    X, y, rows, shares, flat, near = _computed(m, seed)
     held = [(k, y[rows] == k) for k in range(10)]
     return {
         **bare(),

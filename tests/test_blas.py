@@ -2,10 +2,14 @@
 
 import threading
 
+import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from protosieve._blas import one_thread
+from protosieve.selectors import SELECTORS
+
+pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 
 @pytest.fixture
@@ -29,6 +33,19 @@ def test_inside_there_is_one_and_afterwards_what_there_was(threads):
             assert threads() == {1}
         assert threads() == {1}
     assert threads() == {2}
+
+
+def test_results_do_not_depend_on_the_number(threads):
+    X = np.random.default_rng(0).normal(size=(600, 32)).astype(np.float32)
+
+    def found(cls):
+        result = cls(20, random_state=0).fit(X).result_
+        return [result.indices.tobytes(), result.weights.tobytes(), result.residual, result.objective]
+
+    for cls in SELECTORS:
+        with_two = found(cls)
+        with one_thread():
+            assert found(cls) == with_two, cls
 
 
 def test_a_thread_that_leaves_does_not_take_it_from_others():

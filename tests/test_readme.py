@@ -2,9 +2,9 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+
+from terminals import call
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -24,10 +24,10 @@ def test_every_link_leads_somewhere():
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-def test_the_demo_runs():
+def test_the_demo_runs(tmp_path):
     """And so does what `make demo` runs."""
     assert "$(RUN) -m protosieve demo" in (ROOT / "Makefile").read_text()
-    run = subprocess.run([sys.executable, "-m", "protosieve", "demo"], capture_output=True, text=True)
+    run = call("demo", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "look most like a prototype of their own kind" in run.stdout
     for page in (README, GUIDE):

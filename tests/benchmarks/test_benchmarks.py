@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 pytest.importorskip("benchmarks", reason="the benchmarks are not part of a release")
 
 
+@pytest.mark.thorough
 def test_latencies_are_told_per_call_and_size():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.latency", "--chunks", "3", "--every", "1", "--m", "5", "7"],

@@ -23,7 +23,7 @@ from volumes import repeated, volume
 
 CASES = int(os.environ.get("PROTOSIEVE_FUZZ") or volume(30, 180))
 SEED = int(os.environ.get("PROTOSIEVE_FUZZ_SEED", "0"))
-GROUPS = volume(1, 6)  # each in a process of its own
+GROUPS = volume(1, 2)  # each in a process of its own
 
 OPTIONS = [
     [],

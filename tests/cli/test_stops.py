@@ -15,7 +15,7 @@ PLACES = {SurveyPass: "1 of 2", SumsPass: "2 of 2", ChoosePass: "3 of 3"}
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
+def rows(tmp_path_factory, small_blocks):
     """A file, and what is chosen of it when nobody stops the run."""
     path = write_rows(tmp_path_factory.mktemp("rows") / "rows.parquet")
     return path, {method: select(path, 8, method=method).table for method in ("swap", "stream")}
@@ -64,7 +64,7 @@ def stopped_in(monkeypatch, where, signals, path, work):
 def test_what_is_half_done_is_not_stored(monkeypatch, rows, tmp_path, where, times):
     (path, expected), work = rows, tmp_path / "work"
     story = stopped_in(monkeypatch, where, [signal.SIGINT] * times, path, work)
-    row = {1: "32,768", 2: "16,384"}[times]  # who asks twice does not wait for the second block to be whole
+    row = {1: "4,096", 2: "2,048"}[times]  # who asks twice does not wait for the second block to be whole
     assert f"stopped at row {row} of pass {PLACES[where]}; what was done is kept in {work}: the same run" in story
     blocks, resumed = blocks_of(monkeypatch, where, lambda number: None, path, work)
     assert blocks == 3 - {1: 2, 2: 1}[times]
@@ -84,7 +84,7 @@ def test_a_hang_up_that_is_told_again_is_no_impatience(monkeypatch, rows, tmp_pa
     """Of a terminal that is closed both the system and the shell tell, and a machine that shuts down sends both."""
     (path, expected), work = rows, tmp_path / "work"
     story = stopped_in(monkeypatch, SumsPass, [first, hang_up, hang_up], path, work)
-    assert "stopped at row 32,768 of pass 2 of 2; what was done is kept in" in story
+    assert "stopped at row 4,096 of pass 2 of 2; what was done is kept in" in story
     assert select(path, 8, work=work).table.equals(expected["swap"])
 
 

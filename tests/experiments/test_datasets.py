@@ -66,7 +66,7 @@ def serve():
                 pass
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         servers.append(server)
         return f"http://127.0.0.1:{server.server_port}/letter+recognition.zip", Answer
 

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import stat
-import subprocess
 import threading
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import pytest
 from protosieve import OutputError, ProtoSwap, Prototypes, StateFileError, load, select
 from protosieve._atomic import replacing, write_whole
 from protosieve.result.files import check_output, write_table
-from terminals import COMMAND, environment
+from terminals import call, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 
@@ -213,17 +212,12 @@ def test_who_reads_a_pipe_may_have_enough(tmp_path):
     thread.join(30)
 
 
-def command(*words, cwd, **more):
-    return subprocess.Popen([*COMMAND, *map(str, words)], cwd=cwd, env=environment(), text=True, **more)
-
-
 def test_a_run_into_a_named_pipe_is_that_into_a_file(tmp_path, rows):
     os.mkfifo(tmp_path / "out.csv")
     end = read_in_thread(tmp_path / "out.csv")
-    with command("select", rows, "-m", 5, "-o", "out.csv", cwd=tmp_path, stdout=subprocess.PIPE) as run:
-        shown = run.communicate(timeout=60)[0]
-    assert run.returncode == 0
-    assert "Written to out.csv." in shown
+    done = call("select", rows, "-m", 5, "-o", "out.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Written to out.csv." in done.stdout
     select(rows, 5, output=tmp_path / "file.csv")
     assert end() == (tmp_path / "file.csv").read_text()
 
@@ -232,9 +226,7 @@ def test_a_run_into_a_named_pipe_is_that_into_a_file(tmp_path, rows):
 def test_the_systems_names_for_standard_output_are_a_dash(tmp_path, rows, name):
     if not Path(name).exists():
         pytest.skip("the system has no such name")
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with command("select", rows, "-m", 5, "-o", name, cwd=tmp_path, **pipes) as run:
-        out, told = run.communicate(timeout=60)
-    assert run.returncode == 0, told
-    assert len([json.loads(line) for line in out.splitlines()]) == 5
-    assert re.search("Written to standard output", told)  # the summary makes way
+    done = run("select", rows, "-m", 5, "-o", name, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len([json.loads(line) for line in done.stdout.splitlines()]) == 5
+    assert re.search("Written to standard output", done.stderr)  # the summary makes way

@@ -184,7 +184,7 @@ def test_an_intercept_makes_the_means_of_features_matter_not_at_all(kind, signed
 
 @pytest.mark.filterwarnings("ignore::protosieve.errors.ProtosieveWarning")
 @each_sign
-@pytest.mark.parametrize("n_samples", [10, 30, 60])
+@pytest.mark.parametrize("n_samples", [10, 30, pytest.param(60, marks=pytest.mark.thorough)])
 def test_classes_that_can_be_told_apart_leave_nothing(n_samples, signed):
     rows, y = make_regression("logistic", n_samples, 80, n_samples)
     for selector in (ProtoBasic, ProtoStream, ProtoDash):
@@ -289,8 +289,14 @@ def _all_pairs():
 each_pair = pytest.mark.parametrize(("selector", "kind"), list(_all_pairs()), ids=lambda v: getattr(v, "__name__", v))
 
 
-@each_pair
-@each_sign
+@pytest.mark.parametrize(
+    ("selector", "kind", "signed"),
+    [  # in the quick suite each selector and each kind has each sign, though not every pair of them
+        pytest.param(*pair, signed, marks=pytest.mark.thorough if (n + signed) % 2 else ())
+        for n, pair in enumerate(_all_pairs())
+        for signed in (False, True)
+    ],
+)
 def test_any_chunks_and_a_saved_run_give_the_same_result(selector, kind, signed, tmp_path):
     rows, y = make_regression(kind, 8, 30, 40)
     make = lambda: selector(4, objective=KINDS[kind](y, signed=signed), block_size=8, random_state=0)  # noqa: E731

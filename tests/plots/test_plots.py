@@ -91,12 +91,6 @@ def test_a_picture_has_axes_with_titles(result, name):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_run_over_files_needs_no_data(from_files, name):
-    for ax in drawn(from_files, name):
-        assert ax.get_title()
-
-
-@pytest.mark.parametrize("name", PICTURES)
 def test_pictures_can_be_dark(from_files, name):
     with pyplot.style.context("dark_background"):
         axes = drawn(from_files, name)
@@ -121,19 +115,15 @@ def test_as_much_is_drawn_as_there_are_axes(from_files, name):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_without_axes_a_picture_is_one_new_figure(from_files, name):
+def test_without_data_and_axes_a_run_over_files_is_one_new_figure_and_no_setting_changes(from_files, name):
     first = pyplot.figure()
-    (ax, *_) = drawn(from_files, name)
-    assert len(pyplot.get_fignums()) == 2
-    assert ax.figure is not first
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_no_setting_of_matplotlib_changes(from_files, name):
     matplotlib.get_backend()  # is chosen when first asked for
     before = matplotlib.rcParams.copy()
-    drawn(from_files, name)
+    axes = drawn(from_files, name)
     assert matplotlib.rcParams == before
+    assert len(pyplot.get_fignums()) == 2
+    assert axes[0].figure is not first
+    assert all(ax.get_title() for ax in axes)
 
 
 def every_third(methods, names):
@@ -303,32 +293,20 @@ def test_what_takes_a_kernel_says_so(without_kernel, name):
         drawn(without_kernel, name)
 
 
-def test_without_matplotlib_the_message_says_what_to_install():
+def test_matplotlib_is_loaded_to_draw_and_where_it_is_missing_the_message_says_what_to_install():
     code = """
 import sys
-from pathlib import Path
-sys.modules["matplotlib"] = None
 import numpy as np
 from protosieve import ProtoSwap
 result = ProtoSwap(n_prototypes=2, random_state=0).fit(np.arange(12.0).reshape(6, 2)).result_
-result.plot.weights()
+plots = result.plot
+assert "matplotlib" not in sys.modules and "PIL" not in sys.modules
+sys.modules["matplotlib"] = None
+plots.weights()
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: result.plot draws with matplotlib" in run.stderr
     assert "pip install 'protosieve[plot]'" in run.stderr
-
-
-def test_matplotlib_is_not_loaded_before_something_is_drawn():
-    code = """
-import sys
-from pathlib import Path
-import numpy as np
-from protosieve import ProtoSwap
-result = ProtoSwap(n_prototypes=2, random_state=0).fit(np.arange(12.0).reshape(6, 2)).result_
-result.plot
-assert "matplotlib" not in sys.modules and "PIL" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_accessor_says_whose_it_is(result):

@@ -77,8 +77,18 @@ def assert_grows_in_proportion(work):
     assert many - some < 2.6 * (some - few)
 
 
-@pytest.mark.parametrize("cells", [numbers, names])
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize(
+    ("ending", "cells"),
+    [
+        (".csv", numbers),
+        (".parquet", names),
+        (".jsonl", names),
+        *(
+            pytest.param(*one, marks=pytest.mark.thorough)
+            for one in ((".csv", names), (".parquet", numbers), (".jsonl", numbers))
+        ),
+    ],
+)
 def test_calls_grow_in_proportion_to_columns_from_the_file_to_the_page_and_back(tmp_path, ending, cells):
     def work(columns):
         path = written(tmp_path, ending, wide(cells, columns))

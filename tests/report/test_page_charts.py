@@ -12,7 +12,10 @@ from report_page_parts import card, label, number, quality
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
 
-EXAMPLE = examples.digits()
+
+@pytest.fixture
+def example():
+    return examples.digits()
 
 
 @pytest.fixture
@@ -62,8 +65,9 @@ def test_numbers_are_written_for_people(visit):
     assert [text.replace("\u202f", " ") for text in said] == list(WRITTEN.values())
 
 
-def stretched(data):
+def stretched():
     """Numbers as long as they come: many million rows, residuals near nothing, long names."""
+    data = examples.digits()
     made = {**data, "stream": {**examples.stream(40, 20_000_000), "residual": [10 ** (-4 - i / 9) for i in range(40)]}}
     made["coverage"] = {**data["coverage"], "labels": {"name": "n", "values": [], "more": 0}}
     values = [label(name, 0.3, 1, 0.31, 0.3) for name in ("W" * 60, "a label of several words that goes on", "b")]
@@ -80,19 +84,19 @@ BEYOND = """() => [...document.querySelectorAll(".canvas text")].filter((word) =
 }).map((word) => `${word.ownerSVGElement.parentNode.id}: ${word.textContent}`)"""
 
 
-@pytest.mark.parametrize("data", [stretched(EXAMPLE), examples.mixed(), examples.texts(), examples.hostile()])
-def test_no_word_of_a_chart_is_cut_at_its_edge(opened, data):
-    page, window = opened(data)
+@pytest.mark.parametrize("made", [stretched, examples.mixed, examples.texts, examples.hostile])
+def test_no_word_of_a_chart_is_cut_at_its_edge(opened, made):
+    page, window = opened(made())
     for width in (1280, 800, 390, 320):
         window.resize(width)
         assert (width, page.evaluate(BEYOND)) == (width, [])
 
 
-def test_dates_are_shown_as_dates(opened):
+def test_dates_are_shown_as_dates(opened, example):
     quantiles = {"data": [1.28e9, 1.4e9, 1.5e9, 1.6e9, 1.67e9], "prototypes": [1.29e9, 1.4e9, 1.5e9, 1.6e9, 1.66e9]}
     shown = {of: [as_date(second) for second in line] for of, line in quantiles.items()}
     item = {"name": "since", "kind": "number", "distance": 0.1, **quantiles, "shown": shown}
-    data = {**EXAMPLE, "coverage": {**EXAMPLE["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
+    data = {**example, "coverage": {**example["coverage"], "features": {"sentence": "", "total": 1, "items": [item]}}}
     page, _ = opened(data)
     assert page.locator("#feature-0 text").all_text_contents() == [shown["data"][0], shown["data"][-1]]
     page.locator("#feature-0 svg").hover()
@@ -101,9 +105,9 @@ def test_dates_are_shown_as_dates(opened):
     assert page.locator("#features-table td").nth(1).inner_text() == ", ".join(shown["data"])
 
 
-def test_similarities_to_the_nearest_prototype_are_bars_and_numbers(opened):
+def test_similarities_to_the_nearest_prototype_are_bars_and_numbers(opened, example):
     near = {"edges": [0.0, 0.5, 1.0], "shares": [0.25, 0.75]}
-    data = {**EXAMPLE, "coverage": {**EXAMPLE["coverage"], "similarities": near, "features": None}}
+    data = {**example, "coverage": {**example["coverage"], "similarities": near, "features": None}}
     data["criticisms"] = {"sentence": "", "cards": [{**card(7, None), "witness": None, "similarity": 0.25}]}
     page, _ = opened(data)
     page.locator("#similarities svg").hover(position={"x": 60, "y": 60})
@@ -161,41 +165,41 @@ NO_NUMBERS = """all => all.flatMap((node) => [...node.attributes].map((a) => a.v
 
 
 @pytest.mark.parametrize("edge", [only, nothing, dict])
-def test_no_page_draws_what_is_no_number(opened, edge):
-    page, window = opened(edge(EXAMPLE))
+def test_no_page_draws_what_is_no_number(opened, example, edge):
+    page, window = opened(edge(example))
     assert page.eval_on_selector_all(".canvas *", NO_NUMBERS) == []
     page.eval_on_selector_all("details", "boxes => boxes.forEach((box) => { box.open = true })")
     assert not re.search("NaN|undefined|null|Infinity", page.locator("main").inner_text())
     assert window.said == []
 
 
-def test_the_curve_says_how_many_do_as_well_as_random_rows(opened):
-    curve = EXAMPLE["quality"]["curve"]
+def test_the_curve_says_how_many_do_as_well_as_random_rows(opened, example):
+    curve = example["quality"]["curve"]
     enough = next(k for k, left in zip(curve["count"], curve["residual"], strict=True) if left <= curve["random"])
-    assert f"{enough} do as well as 20 random rows" in opened(EXAMPLE)[0].locator("#curve").text_content()
+    assert f"{enough} do as well as 20 random rows" in opened(example)[0].locator("#curve").text_content()
 
 
-def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened):
-    page, _ = opened(EXAMPLE)
+def test_the_worst_twelve_features_are_shown_and_all_of_them_when_asked(opened, example):
+    page, _ = opened(example)
     assert page.locator(".feature").count() == 12
     page.click("#all-features")
     assert page.locator(".feature").count() == 32
     assert page.evaluate("document.activeElement.id") == "all-features"
 
 
-def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened):
-    page, _ = opened(EXAMPLE)
+def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened, example):
+    page, _ = opened(example)
     assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
     page.locator("#curve-table summary").click()
-    assert page.locator("#curve-table tbody tr").count() == len(EXAMPLE["quality"]["curve"]["count"])
+    assert page.locator("#curve-table tbody tr").count() == len(example["quality"]["curve"]["count"])
     page.locator("#stream-chart-table summary").click()
     heads = page.locator("#stream-chart-table thead th").all_inner_texts()
     assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
 
 
 @pytest.mark.parametrize("chart", ["#curve svg", "#shares svg", "#stream-chart svg", "#labels svg", "#feature-0 svg"])
-def test_hovering_a_chart_reads_numbers_out(opened, chart):
-    page, _ = opened(EXAMPLE)
+def test_hovering_a_chart_reads_numbers_out(opened, example, chart):
+    page, _ = opened(example)
     page.locator(chart).scroll_into_view_if_needed()
     page.locator(chart).hover(position={"x": 150, "y": 20})
     assert any(letter.isdigit() for letter in page.locator("#tooltip").inner_text())

@@ -12,7 +12,6 @@ import time
 import weakref
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executors import AtOnce, Counting, Unruly
-from killed_processes import MortalAttempts
+from killed_processes import FORKS, MortalAttempts
 from oracles import select_in_turn
 from partition_jobs import job_of, people, same, selected
 from protosieve import InputError, OutputError, ParameterError, ProtosieveError, ProtosieveWarning, select
@@ -91,7 +90,7 @@ def test_this_process_gives_the_same_answer(folder, alone):
 
 @pytest.fixture(scope="module")
 def processes():
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, FORKS) as pool:
         yield pool
 
 
@@ -432,7 +431,7 @@ def test_what_is_done_when_an_error_comes_is_kept_and_not_told_of(folder, tmp_pa
 def test_a_pool_that_is_broken_is_told_of(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_executor, "Attempt", MortalAttempts("survey", tmp_path, life=2))
     with (
-        ProcessPoolExecutor(1, get_context("spawn")) as pool,
+        ProcessPoolExecutor(1, FORKS) as pool,
         pytest.raises(
             ProtosieveError,
             match=r"of the pass to survey was lost: a worker process died .*\. A run with work='DIR' can go on$",

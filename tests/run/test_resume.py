@@ -3,8 +3,6 @@
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 from itertools import count
 
@@ -14,18 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from killed_processes import begun, command_until_a_tick, ended
 from protosieve import InputError, OutputError, ProtoSwap, StateFileError, select
 from protosieve.kernels import Gaussian
 from protosieve.passes import _blocks
 from protosieve.run import _engine
 from protosieve.run._signals import Stopped
+from terminals import call
 from volumes import repeated, volume
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 KILLS = int(os.environ.get("PROTOSIEVE_KILLS", "6"))  # `make soak` asks for 300
 
-ROWS, COLUMNS = 1400, 60  # of each file
+ROWS, COLUMNS = 1400, 24  # of each file
 BLOCK = 2048  # rows; a block of so few columns would have more
 
 
@@ -195,30 +195,10 @@ def test_stopped_without_a_folder_it_says_what_would_have_helped(folder, tmp_pat
         run(folder, None, progress=stop_after(3))
 
 
-# What is kept of a partition is kept after every block, and at the n-th tick this process is killed. No tick: never.
-CODE = f"""
-import os, signal, sys
-from itertools import count
-from protosieve.cli import main
-from protosieve.passes import _blocks
-from protosieve.run import _engine, _progress
-_blocks._MOST = {BLOCK}
-_engine._PAUSE = _engine._REST = 0
-told, ticks, life = _progress.RunProgress._tell, count(1), int(sys.argv[1])
-def tell(*arguments):
-    told(*arguments)
-    if next(ticks) == life:
-        os.kill(os.getpid(), signal.SIGKILL)
-_progress.RunProgress._tell = tell
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-def command(rows, out, *more, life=0):
-    return [
-        *(sys.executable, "-W", "ignore", "-c", CODE, str(life), "select", rows, "-m", "10", "--id", "name"),
-        *("--bad-rows", "skip", "--sample", "1000", "--output", out, "--quiet", *more),
-    ]
+def words(rows, out, *more):
+    """The command line's for `run`."""
+    given = ["select", rows, "-m", 10, "--id", "name", "--bad-rows", "skip", "--sample", 1000, "--output", out, "-q"]
+    return [*map(str, given), *map(str, more)]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +213,8 @@ def test_killed_after_a_block_and_gone_on_with_it_is_the_same_byte_for_byte(fold
     """At a moment that is known: any moment is for the series below."""
     (expected, labels), out, work, ticks = wholes(folder, kind), tmp_path / "out.parquet", tmp_path / "work", []
     more = [word for name, value in KINDS[kind].items() for word in (f"--{name}", value)]
-    killed = subprocess.run(command(folder, out, "--work", work, *more, life=life))
-    assert killed.returncode == -signal.SIGKILL
+    given = words(folder, out, "--work", work, *more)
+    assert ended(command_until_a_tick, life, BLOCK, given) == -signal.SIGKILL
     assert not out.exists()
     run(folder, out, work=work, progress=ticks.append, **KINDS[kind])
     assert len(ticks) < len(labels)
@@ -244,26 +224,26 @@ def test_killed_after_a_block_and_gone_on_with_it_is_the_same_byte_for_byte(fold
 @pytest.mark.thorough
 @pytest.mark.parametrize("more", [(), ("--partition-rows", "600"), ("--method", "streak")])
 def test_killed_at_any_moment_and_gone_on_with_it_is_the_same_byte_for_byte(folder, tmp_path, more):
+    ended(int)  # the first one waits for what all are forked from
     began = time.monotonic()
-    subprocess.run(command(folder, tmp_path / "whole.parquet", *more), check=True)
+    assert ended(command_until_a_tick, 0, BLOCK, words(folder, tmp_path / "whole.parquet", *more)) == 0
     length = time.monotonic() - began
     whole = (tmp_path / "whole.parquet").read_bytes()
     rng = np.random.default_rng(0)
     out, work = tmp_path / "out.parquet", tmp_path / "work"
     kills = 0
     while kills < -(-KILLS // 3):
-        process = subprocess.Popen(command(folder, out, "--work", work, *more))
-        try:
-            process.wait(rng.uniform(0.2, 1.2) * length)
-        except subprocess.TimeoutExpired:
+        process = begun(command_until_a_tick, 0, BLOCK, words(folder, out, "--work", work, *more))
+        process.join(rng.uniform(0.2, 1.2) * length)
+        if process.exitcode is None:
             process.kill()
             kills += 1
-        code = process.wait()
-        assert code in (0, -signal.SIGKILL)
-        if code == 0:
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        if process.exitcode == 0:
             assert out.read_bytes() == whole
             out.unlink()
-    subprocess.run(command(folder, out, "--work", work, *more), check=True)
+    assert ended(command_until_a_tick, 0, BLOCK, words(folder, out, "--work", work, *more)) == 0
     assert out.read_bytes() == whole
     left = {path.name for path in tmp_path.iterdir()} - {"out.parquet", "whole.parquet"}
     assert all(name.startswith(".out.parquet.") for name in left)  # killed while it wrote the result itself
@@ -271,12 +251,13 @@ def test_killed_at_any_moment_and_gone_on_with_it_is_the_same_byte_for_byte(fold
 
 def test_what_cannot_be_kept_is_a_warning_and_the_run_goes_on(folder, tmp_path):
     """A limit on the size of files: what the run is fits into it, what it has done does not."""
-    words = ["-m", "protosieve", *command(folder, tmp_path / "out.parquet", "--work", tmp_path / "work")[6:]]
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
-
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, preexec_fn=limit)
+    given = words(folder, tmp_path / "out.parquet", "--work", tmp_path / "work")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    try:
+        done = call(*given, cwd=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no result kept of partition 0: ") == 1
     assert "File too large" in done.stderr

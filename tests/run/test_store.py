@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import killed_processes
 from executors import AtOnce, Counting
-from killed_processes import PASSES, small_blocks
+from killed_processes import PASSES, ended, run_until_a_block, small_blocks
 from oracles import select_in_turn
 from partition_jobs import job_of, people, same, selected
 from protosieve import OutputError, ProtosieveWarning, StateFileError
@@ -76,9 +75,8 @@ def killed(folder, tmp_path, stage, life, workers):
     """The folder of a run that was killed in a block of one of its passes."""
     calls, work, out = tmp_path / "calls", tmp_path / "work", tmp_path / "out.parquet"
     calls.mkdir()
-    words = [stage, life, workers, calls, method_of(stage), folder, work, out]
-    command = [sys.executable, "-W", "ignore", killed_processes.__file__, *map(str, words)]
-    assert subprocess.run(command).returncode == -signal.SIGKILL
+    places = {"work": work, "output": out}
+    assert ended(run_until_a_block, stage, life, workers, calls, method_of(stage), folder, places) == -signal.SIGKILL
     assert not out.exists()
     return work
 

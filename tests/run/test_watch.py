@@ -28,6 +28,8 @@ from protosieve.report._live import Live
 from protosieve.run import Onlookers, Tick, _watch, report_place
 from protosieve.run._signals import Stopped
 
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
 
 def _story(page):
     found = re.search(r'<script type="application/json" id="report">(.*?)</script>', page.read_text(), re.S)
@@ -206,18 +208,18 @@ def test_a_stream_that_is_stopped_before_there_is_anything_to_show_leaves_nothin
 @pytest.fixture(params=["here", "workers"])
 def place(request, rows_file):
     """Where four partitions of the file are worked on."""
-    pq.write_table(pq.read_table(rows_file), rows_file, row_group_size=10_000)
+    pq.write_table(pq.read_table(rows_file), rows_file, row_group_size=1_250)
     if request.param == "here":
-        yield {"partition_rows": 10_000}
+        yield {"partition_rows": 1_250}
         return
     with ThreadPoolExecutor(1) as threads:
-        yield {"partition_rows": 10_000, "executor": threads, "window": 1}
+        yield {"partition_rows": 1_250, "executor": threads, "window": 1}
 
 
 def test_a_run_that_is_watched_comes_to_the_same(rows_file, tmp_path, monkeypatch, capfd, place):
     monkeypatch.setattr(_watch, "_PAUSE", 0.0)
     monkeypatch.setattr(_watch, "_REST", 0)  # a look after every block
-    plain = protosieve.select(rows_file, 8, output=tmp_path / "plain.parquet", partition_rows=10_000)
+    plain = protosieve.select(rows_file, 8, output=tmp_path / "plain.parquet", partition_rows=1_250)
     given = {**place, "output": tmp_path / "seen.parquet", "report": tmp_path / "page.html"}
     seen = protosieve.select(rows_file, 8, watch=True, **given)
     assert seen.table.equals(plain.table)
