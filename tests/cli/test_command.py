@@ -43,6 +43,7 @@ def folder(tmp_path_factory):
     pq.write_table(table.slice(100), folder / "parts" / "b.parquet")
     (folder / "bad.csv").write_text("x,y\n1,2\n3,nan\n5,6\n7,9\n")
     (folder / "empty.jsonl").write_text("")
+    (folder / "heads.csv").write_text("a,b\n")
     (folder / "notes.txt").write_text("no data")
     pq.write_table(pa.table({"my vec": [[1.0, 2.0]] * 9}), folder / "lists.parquet")
     return folder
@@ -114,6 +115,22 @@ def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_wors
     assert lines[first + 3].startswith("The 20 prototypes carry ")
 
 
+def test_where_random_rows_do_better_another_method_is_what_to_try(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(2000, 2))
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), tmp_path / "t.parquet")
+    shown = call("select", "t.parquet", "-m", 20, "--method", "basic", cwd=tmp_path).stdout
+    assert re.search(
+        r"^20 random rows .* would leave 0\.\d+ times the error: try --method swap\.$", shown, re.MULTILINE
+    )
+
+
+def test_figures_that_are_no_number_are_null_in_json(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(2000, 2))
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), tmp_path / "t.parquet")
+    found = call("select", "t.parquet", "-m", 3, "--sample", 10, "--json", cwd=tmp_path).stdout  # two rows judge
+    assert json.loads(found, parse_constant=pytest.fail)["prototypes"]
+
+
 def test_warnings_are_notes_in_the_words_of_the_command_line(folder):
     options = [*COLUMNS, "--kernel", "gaussian", "--methods", "stream,random"]  # too wide to find 100 rows
     shown = call("compare", "flowers.csv", "-m", 100, *options, cwd=folder)
@@ -163,6 +180,7 @@ def test_a_closed_pipe_is_no_error(folder):
 PROBLEMS = [
     (["nope.csv", "-m", "5"], r"nope\.csv: no such file"),
     (["bad.csv", "-m", "2"], r"bad\.csv, row 1: column 'y' is NaN; .*--bad-rows skip$"),
+    (["heads.csv", "-m", "2"], r"heads\.csv: there is no value in any column; give rows$"),
     (["empty.jsonl", "-m", "2"], r"empty\.jsonl: no columns and no rows; give some rows"),
     (["notes.txt", "-m", "2"], r"notes\.txt: .*--format"),
     (

@@ -178,6 +178,13 @@ def test_no_usable_column_is_one_error_with_every_reason():
         Layout.of(schema, id="key")
 
 
+def test_the_index_that_pandas_writes_is_no_feature_unless_it_is_named():
+    schema = pa.schema({"x": pa.float64(), "__index_level_0__": pa.int64()})
+    layout = Layout.of(schema)
+    assert (layout.columns, layout.left_out) == (["x"], {"__index_level_0__": "the index of a pandas DataFrame"})
+    assert Layout.of(schema, features=["__index_level_0__"]).columns == ["__index_level_0__"]
+
+
 def test_a_table_without_columns_has_none():
     with pytest.raises(InputError, match=r"^there is no value to compare rows by in 'a', 'b'; give rows"):
         Layout.of(pa.schema({"a": pa.null(), "b": pa.null()}))

@@ -12,7 +12,7 @@ from protosieve.cli._streams import showing
 from protosieve.cli._table import Column, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.passes import kernel_of
-from protosieve.result.files import check_output
+from protosieve.result.files import check_output, without_nan
 from protosieve.run import survey
 
 __all__ = ["perform"]
@@ -42,8 +42,8 @@ def perform(given: dict[str, Any]) -> Comparison:
         )
     with showing():
         if given["json"]:
-            lines = [{name: None if value != value else value for name, value in row.items()} for row in table.rows]
-            json.dump({"title": table.title, "methods": lines}, sys.stdout, ensure_ascii=False, indent=2)
+            found = without_nan({"title": table.title, "methods": table.rows})
+            json.dump(found, sys.stdout, ensure_ascii=False, indent=2)
             sys.stdout.write("\n")
         else:
             _show(table, list(map(in_flags, surveyed.encoding.marked())))

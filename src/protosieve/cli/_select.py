@@ -15,7 +15,7 @@ from protosieve.cli._terminal import console, notes
 from protosieve.errors import ParameterError
 from protosieve.passes import Options, options_of
 from protosieve.result import Prototypes
-from protosieve.result.files import as_dash, check_output
+from protosieve.result.files import as_dash, check_output, without_nan
 from protosieve.run import Cluster, Estimate, LocalWorkers, Store, begin, estimate, report_place, run, window_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _place(workers: Any, address: str | None, inputs: list[str]) -> Executor | N
 def _show(result: Prototypes, given: dict[str, Any], place: str | None) -> None:
     if given["json"]:
         with showing():
-            json.dump(_figures(result), sys.stdout, ensure_ascii=False, indent=2)
+            json.dump(without_nan(_figures(result)), sys.stdout, ensure_ascii=False, indent=2)
             sys.stdout.write("\n")
     elif not given["quiet"]:
         is_piped = given["output"] == "-"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["summarise"]
 
 _TOP = 10
-_REMEDY = "try another --width"
+_WIDTH, _METHOD = "try another --width", "try --method swap"
 _LABELS = 8  # values of a label that are told of one by one
 _THEIRS = 6  # columns of the user's, besides ids and label
 _LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are told apart by all
@@ -99,7 +99,7 @@ def _worth(result: Prototypes) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
     subject = ResultWithData.of(result)
     features = None if result.covers else feature_matches(subject)
-    return [one_line(line) for line in quality_sentences(subject, features, _REMEDY)]
+    return [one_line(line) for line in quality_sentences(subject, features, _WIDTH, _METHOD)]
 
 
 def _spread(result: Prototypes) -> list[str]:

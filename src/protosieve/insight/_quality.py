@@ -17,7 +17,7 @@ __all__ = ["Figure", "Quality", "beside_random", "curve_of", "quality_of", "qual
 
 _FEW = 6  # columns that are named
 _HARMLESS = ("the same in every row", "null in every row")  # a column that tells no rows apart is not missed
-_WIDTH = "try a kernel of another width"
+_WIDTH, _METHOD = "try a kernel of another width", "try ProtoSwap"
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,17 @@ def quality_of(subject: ResultWithData, features: FeatureMatches | None) -> Qual
     )
 
 
-def quality_sentences(subject: ResultWithData, features: FeatureMatches | None, remedy: str = _WIDTH) -> list[str]:
+def quality_sentences(
+    subject: ResultWithData, features: FeatureMatches | None, width: str = _WIDTH, method: str = _METHOD
+) -> list[str]:
     """The error beside that of random rows, what it does not tell, and how much of the target is carried.
 
-    ``remedy`` is what to try where random rows do better.
+    Where random rows do better, another ``method`` is what to try, or if the method is ProtoSwap another ``width``.
     """
     beside, said = _beside(subject), list[str]()
     if beside is not None:
         random, own, by = beside
+        remedy = width if subject.result.selector == "ProtoSwap" else method
         said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)

@@ -15,6 +15,7 @@ from protosieve.means import sample_for
 from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
+from protosieve.passes._pass import together
 from protosieve.passes._survey import SurveyPass
 from protosieve.preprocess import Layout
 from protosieve.sampling import EVERY
@@ -132,6 +133,8 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
     """The columns of files, by their heads."""
     schema = check_schemas(sources)
     _check_places(schema, options)
+    if len(schema) and all(pa.types.is_null(field.type) for field in schema):
+        raise InputError(f"{together([source.name for source in sources])}: there is no value in any column; give rows")
     layout = Layout.of(
         schema,
         features=options.features,

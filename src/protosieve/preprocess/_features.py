@@ -1,5 +1,6 @@
 """Which columns are features, and of what kind: the schema and the user's options decide."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -14,6 +15,7 @@ from protosieve.preprocess._wording import listing, meant
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
 _EMPTY = "without any value"
 _LIST = "a list of numbers that no option names"
+_PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
 _NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates")  # options that name other columns
@@ -56,6 +58,8 @@ def _unwanted(name: str, options: Options, named: Collection[str]) -> str | None
     for option in _NOT_FEATURES:
         if name in options[option]:
             return f"named with {arg(option)}"
+    if _PANDAS_INDEX.fullmatch(name):
+        return "the index of a pandas DataFrame"
     return "it has no name in the file" if name == _UNNAMED else None
 
 

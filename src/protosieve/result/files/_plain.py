@@ -50,16 +50,16 @@ def as_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 def as_json(value: object) -> str:
     """One line of JSON. It has no NaN and no infinity: they are null."""
-    return json.dumps(_without_nan(value), ensure_ascii=False, allow_nan=False, default=str)
+    return json.dumps(without_nan(value), ensure_ascii=False, allow_nan=False, default=str)
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """The same value, with null for NaN and infinity."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _without_nan(item) for key, item in value.items()}
-    return [_without_nan(item) for item in value] if isinstance(value, list | tuple) else value
+        return {str(key): without_nan(item) for key, item in value.items()}
+    return [without_nan(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
