@@ -55,7 +55,7 @@ bench-accuracy: $(VENV)/.ready  ## Labelled prototypes as a classifier: one widt
 	$(RUN) -m benchmarks.accuracy
 
 bench-labels: $(VENV)/.ready  ## Rows to label: how well others are classified by them, by who chooses them
-	$(RUN) -m benchmarks.labels
+	$(RUN) -m benchmarks.labels --regression --write
 
 bench-memory: $(VENV)/.ready  ## A million rows in fixed memory
 	$(RUN) -m benchmarks.memory
