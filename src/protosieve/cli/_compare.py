@@ -9,7 +9,7 @@ from protosieve._formatting import rounded
 from protosieve.cli._flags import in_flags
 from protosieve.cli._options import arguments
 from protosieve.cli._streams import showing
-from protosieve.cli._table import Column, draw
+from protosieve.cli._table import TableColumn, draw
 from protosieve.cli._terminal import console, notes
 from protosieve.passes import kernel_of
 from protosieve.result.files import check_output, without_nan
@@ -55,7 +55,7 @@ def _show(table: Comparison, encoding: list[str]) -> None:
     for line in [*encoding, rounded(table.title), ""]:
         out.print(line)
     names = [name for name in _ORDER if name in table.columns]
-    draw([Column(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in names], out)
+    draw([TableColumn(name, [_figure(row[name]) for row in table.rows], right=name != "method") for name in names], out)
     out.print("\nTo match: the smaller the residual the better; random is random rows with the best weights.")
     out.print("To cover: the more is covered the better; kmeans is the row nearest to each centre of k-means.")
     if "accuracy" in table.columns:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protosieve._formatting import counted, one_line, prototypes, rounded
 from protosieve.cli._flags import in_flags
-from protosieve.cli._table import Column, draw
+from protosieve.cli._table import TableColumn, draw
 from protosieve.insight import ResultWithData, feature_matches, quality_sentences, shown, unlike_head
 from protosieve.result import OURS, Prototypes, arrow_values
 
@@ -58,7 +58,7 @@ def _indented(line: str) -> str:
     return " " * (len(line) - len(line.lstrip())) + one_line(line)
 
 
-def _columns(result: Prototypes) -> list[Column]:
+def _columns(result: Prototypes) -> list[TableColumn]:
     """The heaviest prototypes: our columns, then ids and label, then the first of the others."""
     top = result.table.slice(0, _TOP)
     parameters = (result.provenance or {})["parameters"]
@@ -67,14 +67,14 @@ def _columns(result: Prototypes) -> list[Column]:
     return [_column(name, arrow_values(top.column(i))) for i, name in enumerate(names)]
 
 
-def _column(name: str, values: list[Any]) -> Column:
+def _column(name: str, values: list[Any]) -> TableColumn:
     if name == "file":
-        return Column(name, [PurePath(value).name for value in values])
+        return TableColumn(name, [PurePath(value).name for value in values])
     if name == "weight":
-        return Column(name, [f"{value:#.3g}" for value in values], right=True)
+        return TableColumn(name, [f"{value:#.3g}" for value in values], right=True)
     if name == "share":
-        return Column(name, [f"{100 * value:.1f} %" for value in values], right=True)
-    return Column(name, [_cell(value) for value in values], right=all(_is_number(value) for value in values))
+        return TableColumn(name, [f"{100 * value:.1f} %" for value in values], right=True)
+    return TableColumn(name, [_cell(value) for value in values], right=all(_is_number(value) for value in values))
 
 
 def _cell(value: Any) -> str:

@@ -10,22 +10,22 @@ from protosieve._formatting import one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "draw"]
+__all__ = ["TableColumn", "draw"]
 
 _WIDEST = 24  # of a cell
 _BETWEEN = 2
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A heading and a cell per line."""
 
     name: str
     cells: list[str]
     right: bool = False  # numbers end where numbers end
 
-    def shortened(self) -> "Column":
-        return Column(_short(self.name), [_short(cell) for cell in self.cells], self.right)
+    def shortened(self) -> "TableColumn":
+        return TableColumn(_short(self.name), [_short(cell) for cell in self.cells], self.right)
 
     @property
     def width(self) -> int:
@@ -40,7 +40,7 @@ class Column:
         return space + text if self.right else text + space
 
 
-def draw(columns: list[Column], console: "Console") -> None:
+def draw(columns: list[TableColumn], console: "Console") -> None:
     """The first columns that fit; on a terminal with a heading that stands out, and a line under it."""
     head, *lines = zip(*(column.padded() for column in _fitting(columns, console.width)), strict=True)
     gap = " " * _BETWEEN
@@ -51,8 +51,8 @@ def draw(columns: list[Column], console: "Console") -> None:
         console.print(gap.join(line).rstrip(), no_wrap=True)
 
 
-def _fitting(columns: list[Column], width: int) -> list[Column]:
-    fitting: list[Column] = []
+def _fitting(columns: list[TableColumn], width: int) -> list[TableColumn]:
+    fitting: list[TableColumn] = []
     for column in (column.shortened() for column in columns):
         width -= column.width + (_BETWEEN if fitting else 0)
         if width < 0 and fitting:

@@ -200,7 +200,7 @@ def _beyond(bad: list[BadRow], row: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _UsableRows:
     """Usable rows of one part."""
 
     raw: Array
@@ -217,9 +217,9 @@ class _Rows:
         """Bytes of the table: measured once, for it takes a look at every column."""
         return int(self.table.nbytes)
 
-    def cut(self, part: slice) -> "_Rows":
+    def cut(self, part: slice) -> "_UsableRows":
         start, stop, _ = part.indices(len(self))
-        return _Rows(
+        return _UsableRows(
             self.raw[part], self.table.slice(start, stop - start), self.numbers[part], self.source, self.before
         )
 
@@ -228,7 +228,7 @@ class _Waiting:
     """Rows on their way to a block."""
 
     def __init__(self, start: Position) -> None:
-        self._parts: list[_Rows] = []
+        self._parts: list[_UsableRows] = []
         self._end = start
         self._bytes = 0
         self.rows = 0
@@ -290,9 +290,9 @@ def _concatenated(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def _split(parts: list[_Rows], size: int) -> tuple[list[_Rows], list[_Rows]]:
+def _split(parts: list[_UsableRows], size: int) -> tuple[list[_UsableRows], list[_UsableRows]]:
     """The first ``size`` rows, and the rest."""
-    head: list[_Rows] = []
+    head: list[_UsableRows] = []
     for i, part in enumerate(parts):
         if size < len(part):
             return head + ([part.cut(slice(0, size))] if size else []), [part.cut(slice(size, None)), *parts[i + 1 :]]
@@ -301,13 +301,13 @@ def _split(parts: list[_Rows], size: int) -> tuple[list[_Rows], list[_Rows]]:
     return head, []
 
 
-def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _Rows:
+def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _UsableRows:
     raw, problems = converted
     for place, problem in problems:
         bad.found(BadRow(part.name, int(piece.numbers[place]), problem))
-    rows = _Rows(raw, piece.table, piece.numbers, part.source, part.before)
+    rows = _UsableRows(raw, piece.table, piece.numbers, part.source, part.before)
     if not problems:
         return rows
     keep = np.ones(len(raw), np.bool_)
     keep[[place for place, _ in problems]] = False
-    return _Rows(raw[keep], piece.table.filter(pa.array(keep)), piece.numbers[keep], part.source, part.before)
+    return _UsableRows(raw[keep], piece.table.filter(pa.array(keep)), piece.numbers[keep], part.source, part.before)

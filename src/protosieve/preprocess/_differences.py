@@ -28,7 +28,7 @@ def ratio_differs(before: float, after: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ColumnDifference:
     """One column, in a few words; ``matters`` where rows should be chosen again for it."""
 
     words: str
@@ -50,7 +50,7 @@ class FirstRows:
         drawn = rng.permutation(len(rows))[:_KEPT]
         return cls(survey.rows, [tally.copy() for tally in survey.tallies], rows[np.sort(drawn)])
 
-    def differences(self, head: Encoding, survey: Survey, whole: Encoding, sample: Array) -> list[Difference]:
+    def differences(self, head: Encoding, survey: Survey, whole: Encoding, sample: Array) -> list[ColumnDifference]:
         """Where ``head``, the encoding by these rows, does not suit all rows: columns with another scale and other
         values, and categories that the first rows lack or hardly have.
 
@@ -60,20 +60,20 @@ class FirstRows:
         return [
             *self._numbers(head, whole, sample),
             *self._categories(head, survey, whole),
-            *(Difference(f"{name} is dropped ({why})") for name, why in dropped),
+            *(ColumnDifference(f"{name} is dropped ({why})") for name, why in dropped),
         ]
 
-    def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[Difference]:
+    def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[ColumnDifference]:
         before = {name: (shift, factor) for name, shift, factor, _ in _scales(head)}
         for name, shift, factor, place in _scales(whole):
             if name not in before:
-                yield Difference(f"{name} has one value in the first rows")
+                yield ColumnDifference(f"{name} has one value in the first rows")
                 continue
             moved = abs(before[name][0] - shift) * factor > _SHIFT
             if (ratio_differs(before[name][1], factor) or moved) and _apart(self.rows[:, place], sample[:, place]):
-                yield Difference(f"{name} has another range")
+                yield ColumnDifference(f"{name} has another range")
 
-    def _categories(self, head: Encoding, survey: Survey, whole: Encoding) -> Iterator[Difference]:
+    def _categories(self, head: Encoding, survey: Survey, whole: Encoding) -> Iterator[ColumnDifference]:
         known = {step.column: step for step in head.steps if isinstance(step, OneHot)}
         shown = {step.column: step for step in whole.steps if isinstance(step, OneHot)}
         for (column, _), first, tally in zip(survey.layout.categories(), self.tallies, survey.tallies, strict=True):
@@ -90,9 +90,9 @@ class FirstRows:
             new = more[before == 0]
             if len(new):
                 rows = f"{int(tally[new].sum()):,} later rows"
-                yield Difference(f"{column.name} is {_named(column, new)} in {rows}", grown >= _SHARE)
+                yield ColumnDifference(f"{column.name} is {_named(column, new)} in {rows}", grown >= _SHARE)
             elif grown >= _SHARE:
-                yield Difference(f"{column.name} is far more often {_named(column, more)}")
+                yield ColumnDifference(f"{column.name} is far more often {_named(column, more)}")
 
 
 def _scales(encoding: Encoding) -> Iterator[tuple[str, float, float, int]]:
