@@ -22,6 +22,7 @@ from protosieve import (
     Streak,
     _state,
     load,
+    select,
 )
 from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
@@ -179,6 +180,38 @@ def test_rows_are_chosen_for_the_target_that_is_given(clusters):
     result = covers().fit(clusters, target=clusters[500:750]).result_
     assert (result.indices >= 500).mean() > 0.5
     assert covered(MultiScale(2.0), clusters[500:750], result.rows) > 0.5
+
+
+@pytest.mark.parametrize("way", ["fit", "stream", "files"])
+def test_rows_like_the_target_are_found_where_few_are(way, tmp_path):
+    """A uniform sample has next to none of them."""
+    rng = np.random.default_rng(0)
+    rows, target = rng.normal(size=(20_000, 3)), rng.normal(size=(300, 3)) + 6
+    rows[rng.permutation(20_000)[:40]] += 6
+    kernel = Gaussian(2.0)
+    if way == "files":
+        for name, part in (("rows", rows), ("target", target)):
+            np.save(tmp_path / f"{name}.npy", part)
+        options = {"goal": "cover", "kernel": kernel, "scale": "none", "sample": 4000, "random_state": 0}
+        found = select(tmp_path / "rows.npy", 10, target=tmp_path / "target.npy", **options).rows
+    else:
+        selector = ProtoSwap(10, kernel=kernel, objective=Coverage(), random_state=0)
+        fed = selector.fit(rows, target=target) if way == "fit" else selector.partial_fit(rows, target=target)
+        found = fed.prototypes_
+    greedy = ProtoDash(10, kernel=kernel, objective=Coverage()).fit(rows, target=target).prototypes_
+    assert covered(kernel, target, found) >= 0.99 * covered(kernel, target, greedy)
+
+
+def test_with_a_target_the_rows_that_cover_most_alone_are_no_better():
+    """However few candidates there are."""
+    rng = np.random.default_rng(3)
+    for seed in range(volume(10, 40)):
+        rows, target = rng.normal(size=(300, 2)), rng.normal(size=(30, 2)) + 2
+        basic, ours = (
+            cls(3, kernel=Gaussian(0.7), objective=Coverage(), random_state=seed, **more).fit(rows, target=target)
+            for cls, more in ((ProtoBasic, {}), (ProtoSwap, {"candidates": 3}))
+        )
+        assert ours.objective_ >= basic.objective_ * (1 - 1e-12)
 
 
 def test_copies_are_chosen_once():
@@ -350,7 +383,7 @@ def test_rows_that_judge_never_chose(selector, clusters):
 @pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)
 def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
     kernel = Gaussian(2.0)
-    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=False)
+    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=True)
     fed = selector(6, objective=Coverage(200), random_state=0)
     fed.begin_by(made, clusters[:1])
     target = made.drawn.settled().rows[:200]

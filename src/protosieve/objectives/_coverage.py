@@ -163,12 +163,12 @@ class Coverage(Objective):
         rows are the whole target and not too many, all of them choose and judge.
         """
         if len(rows) == population <= self.sample + self.sample // _JUDGES:
-            return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), follows=False)
+            return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), compared=True)
         judging = candidates_in(len(rows))
         choosing = min(self.sample, judging)
         kept = np.concatenate([rows[:choosing], rows[judging:]])
         drawn = UniformSample.drawn(kept, population)
-        return replace(self, sample=choosing, kernel=kernel, drawn=drawn, follows=False)
+        return replace(self, sample=choosing, kernel=kernel, drawn=drawn, compared=True)
 
     def describe(self) -> str:
         return repr(self.kernel)
@@ -198,6 +198,10 @@ class Coverage(Objective):
     def at_zero(self, rows: Array) -> Float64:
         parts = (self.block(0, rows[start : start + _BLOCK]).mu for start in range(0, len(rows), _BLOCK))
         return np.concatenate([np.zeros(0), *parts])
+
+    def means(self, rows: Array) -> Float64:
+        """What each of many rows covers alone."""
+        return self.at_zero(rows)
 
     def observe(self, block: Block) -> None:
         if self.follows:
@@ -265,7 +269,7 @@ class Coverage(Objective):
         """The set without members."""
         return Covered(0, 0.0, np.zeros(len(self.target), self.target.left.dtype))
 
-    def cover(self, rows: Array, sets: Sequence[Sequence[int]]) -> list[Covered]:
+    def cover(self, rows: Array, sets: Sequence[Sequence[int] | Indices]) -> list[Covered]:
         """What sets of these rows cover, each given by the places of its members. O(len(rows) sample d)."""
         points, target = self.compared_by.prepare(rows), self.target
         near = np.zeros((len(sets), len(target)), target.left.dtype)

@@ -71,7 +71,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     greedy selection or better, and it needs no thresholds.
 
     *The candidates.* Exchanges are made over one uniform sample of the stream, when a result is asked for.
-    Of rows that are to match a fixed target, the 8 m that are most like it are candidates too. A quarter of them, in
+    Where a target is given, the 8 m rows that are most like it are candidates too. A quarter of them, in
     random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
     nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
     the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt from its first block,
@@ -88,7 +88,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     of it is updates of rank one.
 
     *The guarantee.* ProtoBasic's m rows are kept beside the set and the better of the two is the result, so it is worth
-    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper).
+    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper). So it is for `Coverage` where a target is
+    given, by Theorem 5.5. Without one no row is compared before a result is asked for, and the candidates are all there
+    is: m of them are the first set, and exchanges only raise what it covers.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        if not isinstance(objective, Coverage):
+        if not isinstance(objective, Coverage) or objective.compared:
             progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
@@ -274,14 +276,16 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
         if isinstance(objective, Coverage):
-            return self._covering(self._candidates(progress, objective), objective)
+            return self._covering(self._candidates(progress, objective), progress.best, objective)
         return self._better(progress.members or self._from_candidates(progress, objective), progress.best, objective)
 
-    def _covering(self, drawn: SampledRows, objective: Coverage) -> Selection:
-        """The candidates that exchanges make cover the target best, from any m of them.
+    def _covering(self, drawn: SampledRows, best: Best, objective: Coverage) -> Selection:
+        """The candidates that exchanges make cover the target best, from any m of them, or ProtoBasic's rows.
 
         A block is compared with the whole target, and the best exchange made with it as long as there is one.
         """
+        if isinstance(self.candidates, str):
+            drawn = SampledRows.joined([drawn, best.others(drawn)])
         kernel, target, rng = objective.compared_by, objective.chosen_by(), np.random.default_rng(0)
         found = CoverSet(self.n_prototypes, len(target), target.left.dtype, self.margin)
 
@@ -298,6 +302,10 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             if not any(exchanged):
                 break
             order = rng.permutation(order)
+        basic = best.first(self.n_prototypes).selection()
+        kept = np.arange(len(basic.rows))
+        if len(kept) and objective.cover(basic.rows, [kept])[0].value * len(target) > found.value:
+            return basic
         chosen = np.sort(found.covering())
         return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
 
@@ -331,12 +339,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
         What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
         elsewhere. Candidates are judged by the mean as it is now, whatever it was when they came. It stays unfitted.
-        To cover a target takes no best rows.
         """
         self._check_parameters()
         with one_thread():
             if isinstance(objective, Coverage):
-                chosen = self._covering(candidates, objective)
+                chosen = self._covering(candidates, best, objective)
                 return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
             drawn = replace(candidates, mu=objective.means(candidates.rows))
             chosen = self._better(self._exchange(drawn, objective), best, objective)

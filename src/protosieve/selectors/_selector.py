@@ -401,13 +401,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self.objective.check(rows, "X")
         return None
 
-    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> Objective:
-        """The objective, with the kernel's width learnt from the target, or else from the first block."""
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator, own: bool = False) -> Objective:
+        """The objective, with the kernel's width learnt from the target, or else from the first block; the target may
+        be all rows that are to come (``own``).
+        """
         if not self._compares_rows:
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
         if isinstance(self.objective, Coverage):
-            as_they_come = not self._chooses_from_sample
+            as_they_come = not (self._chooses_from_sample and (own or target is None))
             return self.objective.over(kernel, target, first, int(rng.integers(2**63)), as_they_come)
         seed = np.random.default_rng(rng.integers(2**63))
         mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes)
