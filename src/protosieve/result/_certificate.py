@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError, arg
@@ -38,6 +38,8 @@ class BestOfSize:
         Rows of the target that judge, and how many there are.
     standard_error : float
         Of the `ratio`; 0 where all rows judge.
+    unseen : float
+        What one row more would take from the `ratio` that the best cover, and the selection does not.
     """
 
     size: int
@@ -47,6 +49,7 @@ class BestOfSize:
     judges: int
     population: int
     standard_error: float
+    unseen: float = 0.0
 
     @classmethod
     def by(cls, near: Float64, most: Float64, full: float, size: int, candidates: int, population: int) -> "BestOfSize":
@@ -56,13 +59,13 @@ class BestOfSize:
         n, value = len(near), float(near.mean())
         best = most if most.mean() < full else np.full(n, full)
         bound, left_out = float(best.mean()), 1 - n / population
-        if not left_out or not bound > 0:
-            error = 0.0
-        elif n < _FEWEST:
-            error = math.inf
-        else:
-            error = float(np.std(near - value / bound * best, ddof=1)) / bound * math.sqrt(left_out / n)
-        return cls(size, candidates, value, bound, n, population, error)
+        error, unseen = 0.0, 0.0
+        if left_out and bound > 0:
+            ratio = value / bound
+            left = np.append(near - ratio * best, -ratio * best.max())  # judges may have met no row like the last
+            error = float(np.std(left, ddof=1)) / bound * math.sqrt(left_out / n) if n >= _FEWEST else math.inf
+            unseen = -float(left.mean()) / bound * left_out
+        return cls(size, candidates, value, bound, n, population, error, unseen)
 
     @property
     def ratio(self) -> float:
@@ -73,12 +76,15 @@ class BestOfSize:
         """The share for all rows of the target, in a share ``level`` of samples; `ratio` where all rows judge.
 
         The mean of ``f(S) - ratio f(S*)`` over rows that had no part in the choice is nearly normal. How much it varies
-        is known of the rows with the largest gains only, and taken from there.
+        is known of the rows with the largest gains only, and taken from there. Of a few rows that the best cover and
+        the selection does not, judges may have met none: so one counts that they have not seen, as in the exact bound
+        of a share (Clopper and Pearson 1934). That the spread of few judges is uncertain, Student's t knows.
         """
         _check_level(level)
         if math.isinf(self.standard_error):
             return 0.0
-        return max(0.0, self.ratio - max(0.0, float(ndtri(level))) * self.standard_error)
+        errors = max(0.0, float(stdtrit(self.judges - 1, level)))
+        return max(0.0, self.ratio - self.unseen - errors * self.standard_error)
 
     def __str__(self) -> str:
         best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could cover"
