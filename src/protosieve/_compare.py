@@ -358,6 +358,7 @@ class _Arena:
     bound: float
     judge: Judge | None  # where the mean rests on a sample
     coverage: Coverage  # by some rows of the target
+    full: float  # what no rows cover more than
     labels: "_Labels | None"
     mean_seconds: float
     random_state: Any
@@ -391,8 +392,9 @@ class _Arena:
         seconds = time.perf_counter() - start
         looked_at = _some(len(match), generator(random_state))
         coverage = Coverage(len(looked_at)).by(learnt, match[looked_at], len(looked_at))
+        full = coverage.bound_with(rows)
         told = None if labels is None else _Labels.of(labels, len(rows), generator(random_state))
-        return cls(rows, given, shared, objective, bound, judge, coverage, told, seconds, random_state)
+        return cls(rows, given, shared, objective, bound, judge, coverage, full, told, seconds, random_state)
 
     def score(self, chosen: Indices, weights: Float64) -> dict[str, Any]:
         """What these rows are worth at the best weights, and at the ones given; what they cover; how they classify."""
@@ -407,7 +409,7 @@ class _Arena:
         return {
             "kept": len(rows),
             "residual": found.residual,
-            "covered": self.coverage.weigh(rows, weights).value / self.coverage.upper_bound(_BLOCK),
+            "covered": self.coverage.weigh(rows, weights).value / self.full,
             **accuracy,
             "mmd": found.mmd,
             "objective": found.value,

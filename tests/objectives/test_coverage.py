@@ -20,6 +20,7 @@ from protosieve import (
     SieveStreaming,
     Streak,
     _state,
+    compare,
     load,
     select,
 )
@@ -428,7 +429,8 @@ def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, 
     """A stream's own are by what was known at the time, of which a fifth only judges."""
     rows = np.random.default_rng(0).permutation(clusters)
     target = None if target is None else rows
-    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100).partial_fit(rows, target=target)
+    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100, random_state=0)
+    fed.partial_fit(rows, target=target)
     result = fed.result_
     assert result.residual == pytest.approx(fed.standing_.residual, abs=0.05 if target is None else 1e-12)
     assert result.trace.rows_seen.tolist() == list(range(100, 1501, 100))
@@ -442,6 +444,27 @@ def test_a_level_between_0_and_1_is_asked_for(clusters):
     assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.at_least(0.1) < best.ratio
     with pytest.raises(ParameterError, match=r"level must be between 0 and 1, such as 0.95; got 1"):
         best.at_least(1)
+
+
+@each_cover
+def test_rows_longer_than_those_of_the_target_cover_no_more_than_all(selector):
+    """The best rows of the target cover less than rows that are ten times as long."""
+    rows = np.abs(np.random.default_rng(0).normal(size=(200, 3)))
+    result = selector(5, kernel=Linear(), objective=Coverage(), random_state=0).fit(10 * rows, target=rows).result_
+    certificate = result.certificate
+    assert certificate.value <= certificate.upper_bound
+    assert certificate.ratio < 1 == certificate.best.ratio == certificate.best.at_least()
+    assert str(certificate).endswith(": at least 100 % of what the best 5 of 200 rows of the target could cover")
+    (line,) = compare(10 * rows, 5, [selector(5, objective=Coverage())], target=rows, kernel=Linear()).rows
+    assert line["covered"] <= 1
+
+
+def test_the_best_are_no_more_than_there_are(clusters):
+    with pytest.warns(ProtosieveWarning, match="n_prototypes=20 but X has 10 rows"):
+        result = covers(20).fit(clusters[::150]).result_
+    assert str(result.certificate.best).endswith("% of what the best 10 of 10 rows of the target could cover")
+    one = covers(1, sample=4).fit(clusters).result_.certificate.best
+    assert str(one).endswith("by 1 other of its 1,500")
 
 
 def test_two_rows_that_judge_are_too_few_to_be_sure_of_anything(clusters):

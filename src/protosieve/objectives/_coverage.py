@@ -351,9 +351,13 @@ class Coverage(Objective):
         return np.asarray(np.sqrt(block.mu))
 
     def upper_bound(self, step: int) -> float:
-        """``k(x, s) <= |phi(x)| |phi(s)|``: of rows no longer than the known ones none covers more."""
-        judges, known = (self.compared_by.prepare(of) for of in (self.judged_by(), self._sample.settled().rows))
-        return float(self._lengths(judges).mean() * self._lengths(known).max())
+        return self.bound_with(self._sample.rows[:0])
+
+    def bound_with(self, rows: Array) -> float:
+        """``k(x, s) <= |phi(x)| |phi(s)|``: no row covers more that is no longer than these and the known ones."""
+        found = (self.judged_by(), self._sample.settled().rows, rows)
+        judges, known, more = (self._lengths(self.compared_by.prepare(of)) for of in found)
+        return float(judges.mean() * max(known.max(), more.max(initial=0)))
 
     def running_bound(self, step: int) -> float:
         lengths = self._lengths(self.target)

@@ -18,15 +18,16 @@ _FEWEST = 3  # rows whose spread says anything
 
 @dataclass(frozen=True)
 class BestOfSize:
-    """How far a selection that covers is from the best of its size, which nobody knows.
+    """How far a selection that covers is from the best rows of the target of its size, which nobody knows.
 
     What is covered is submodular: a row adds less to more rows. So for the best ``size`` rows S* of the ``candidates``,
 
         f(S*)  <=  f(S + S*)  <=  f(S) + sum_{j in S*} (f(S + j) - f(S))  <=  f(S) + the ``size`` largest gains
 
     which is the ``bound``, or closer (see `Coverage.best_possible`). Candidates are the known rows of the target, all
-    of them or a uniform sample; nothing is claimed of others. Where only some rows of the target judge, which had no
-    part in the choice, value and bound are estimates for its ``population``.
+    of them or a uniform sample; nothing is claimed of others. Where a target was given they are not the rows that could
+    be chosen, so the selection may cover more than any of them; the share is 1 then. Where only some rows of the target
+    judge, which had no part in the choice, value and bound are estimates for its ``population``.
 
     Attributes
     ----------
@@ -65,12 +66,12 @@ class BestOfSize:
             left = np.append(near - ratio * best, -ratio * best.max())  # judges may have met no row like the last
             error = float(np.std(left, ddof=1)) / bound * math.sqrt(left_out / n) if n >= _FEWEST else math.inf
             unseen = -float(left.mean()) / bound * left_out
-        return cls(size, candidates, value, bound, n, population, error, unseen)
+        return cls(min(size, candidates), candidates, value, bound, n, population, error, unseen)
 
     @property
     def ratio(self) -> float:
-        """``value / bound``: the selection covers this share of the best or more, by the rows that judge."""
-        return self.value / self.bound if self.bound > 0 else 1.0
+        """``value / bound``, at most 1: the selection covers this share of the best, by the rows that judge."""
+        return min(self.value / self.bound, 1.0) if self.bound > 0 else 1.0
 
     def at_least(self, level: float = 0.95) -> float:
         """The share for all rows of the target, in a share ``level`` of samples; `ratio` where all rows judge.
@@ -88,11 +89,12 @@ class BestOfSize:
 
     def __str__(self) -> str:
         best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could cover"
+        others = "other" if self.judges == 1 else "others"
         if self.judges == self.population:
             return f"at least {_rounded_down(self.ratio)} % of {best}"
         return (
-            f"with 95 % confidence at least {_rounded_down(self.at_least())} % of {best}, by {self.judges:,} others of "
-            f"its {self.population:,}"
+            f"with 95 % confidence at least {_rounded_down(self.at_least())} % of {best}, by {self.judges:,} {others} "
+            f"of its {self.population:,}"
         )
 
 

@@ -439,7 +439,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
 def certificate_of_cover(objective: Coverage, prototypes: Array, value: float, size: int) -> Certificate:
     """Of prototypes that cover so much, where so many were asked for; see `Coverage.best_possible`."""
-    full = objective.upper_bound(len(prototypes))
+    full = objective.bound_with(prototypes)
     near, most, candidates = objective.best_possible(prototypes, size)
     best = BestOfSize.by(near, most, full, size, candidates, objective.n_target)
     return Certificate(value, full, whole=objective.whole(), best=best)
