@@ -485,9 +485,29 @@ def test_the_certificate_speaks_of_the_best_and_is_read_back(clusters):
     assert result_files._read._certificate(known).best is None
 
 
-@each_other
+@each_cover
 def test_similarities_that_no_number_holds_are_refused(selector):
     rows = np.ones((600, 3))
     rows[520] = 1e200
-    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"):
-        selector(3, kernel=Linear(), objective=Coverage()).fit(rows, target=rows[520:521])
+    fitted = selector(3, kernel=Linear(), objective=Coverage(), random_state=0)
+    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale"):
+        fitted.fit(rows, target=rows[520:521])
+    for target in (None, rows):
+        with pytest.raises(
+            InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"
+        ):
+            fitted.fit(rows, target=target)
+        with pytest.raises(
+            InputError, match=r"row \d+: its similarity to the target under Linear\(\) is inf; scale the"
+        ):
+            fitted.fit(1e200 * np.ones((600, 3)), target=target)
+
+
+@each_cover
+def test_rows_of_the_target_that_no_number_holds_are_refused(selector):
+    rows = np.ones((600, 3))
+    match = (
+        r"the largest similarity of a row to itself under Linear\(\) is inf; scale the columns or choose a width that"
+    )
+    with pytest.raises(InputError, match=match):
+        selector(3, kernel=Linear(), objective=Coverage(), random_state=0).fit(rows, target=1e200 * rows[:5])

@@ -1,10 +1,11 @@
 """Coverage: every row of the target should have a prototype near it."""
 
 import copy
+import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,17 +184,30 @@ class Coverage(Objective):
         """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
         if not self.compared:
             return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
+        points = self._prepared(rows)
+        found = self.similarities(points, self.target, np.arange(first, first + len(rows)))
+        np.maximum(found, 0, out=found)
+        return Block(first, rows, points, found.mean(axis=1, dtype=np.float64), np.ones(len(rows)), similarities=found)
+
+    def similarities(self, rows: Array | Points, target: Points, numbers: NDArray[np.int64]) -> Array:
+        """Of rows of these numbers to those of the target, a line each; `InputError` where one is not finite."""
+        points = rows if isinstance(rows, Points) else self._prepared(rows)
         with np.errstate(all="ignore"):
-            points = self.compared_by.prepare(rows)
-            similarities = np.maximum(self.compared_by.block(points, self.target), 0)
-            mu = similarities.mean(axis=1, dtype=np.float64)
-        wrong = np.flatnonzero(~np.isfinite(mu))
+            found = self.compared_by.block(points, target)
+            means = found.mean(axis=1, dtype=np.float64)
+        wrong = np.flatnonzero(~np.isfinite(means))
         if len(wrong):
-            raise InputError(
-                f"row {first + wrong[0]}: its similarity to the target under {self.compared_by!r} is {mu[wrong[0]]}; "
-                f"scale the columns or choose a width that {rows.dtype} can hold"
-            )
-        return Block(first, rows, points, mu, np.ones(len(rows)), similarities=similarities)
+            self._refuse(f"row {numbers[wrong[0]]}: its similarity to the target", means[wrong[0]], found.dtype)
+        return found
+
+    def _prepared(self, rows: Array) -> Points:
+        with np.errstate(all="ignore"):
+            return self.compared_by.prepare(rows)
+
+    def _refuse(self, what: str, value: float, dtype: np.dtype[Any]) -> NoReturn:
+        raise InputError(
+            f"{what} under {self.compared_by!r} is {value}; scale the columns or choose a width that {dtype} can hold"
+        )
 
     def at_zero(self, rows: Array) -> Float64:
         parts = (self.block(0, rows[start : start + _BLOCK]).mu for start in range(0, len(rows), _BLOCK))
@@ -240,12 +254,12 @@ class Coverage(Objective):
     def target(self) -> Points:
         """The rows of the target by which rows are judged as they come."""
         if self._points is None:
-            self._points = self.chosen_by() if self.snapshot is None else self.compared_by.prepare(self.snapshot)
+            self._points = self.chosen_by() if self.snapshot is None else self._prepared(self.snapshot)
         return self._points
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
-        return self.compared_by.prepare(self._sample.settled().rows[: self.sample])
+        return self._prepared(self._sample.settled().rows[: self.sample])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
@@ -356,8 +370,11 @@ class Coverage(Objective):
     def bound_with(self, rows: Array) -> float:
         """``k(x, s) <= |phi(x)| |phi(s)|``: no row covers more that is no longer than these and the known ones."""
         found = (self.judged_by(), self._sample.settled().rows, rows)
-        judges, known, more = (self._lengths(self.compared_by.prepare(of)) for of in found)
-        return float(judges.mean() * max(known.max(), more.max(initial=0)))
+        judges, known, more = (self._lengths(self._prepared(of)) for of in found)
+        bound = float(judges.mean() * max(known.max(), more.max(initial=0)))
+        if not math.isfinite(bound):
+            self._refuse("the largest similarity of a row to itself", bound, rows.dtype)
+        return bound
 
     def running_bound(self, step: int) -> float:
         lengths = self._lengths(self.target)
@@ -367,7 +384,8 @@ class Coverage(Objective):
         return self.running_bound(step) if self.follows else None
 
     def _lengths(self, points: Points) -> Float64:
-        return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
 
     def _check_form(self) -> None:
         kernel, drawn, snapshot = self.kernel, self.drawn, self.snapshot

@@ -286,18 +286,18 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """
         if isinstance(self.candidates, str):
             drawn = SampledRows.joined([drawn, best.others(drawn)])
-        kernel, target, rng = objective.compared_by, objective.chosen_by(), np.random.default_rng(0)
+        target, rng = objective.chosen_by(), np.random.default_rng(0)
         found = CoverSet(self.n_prototypes, len(target), target.left.dtype, self.margin)
 
         def similarities(places: Indices) -> Array:
-            return kernel.block(kernel.prepare(drawn.rows[places]), target)
+            return objective.similarities(drawn.rows[places], target, drawn.numbers[places])
 
         order = np.arange(len(drawn))  # which is that of hashes
         members = order[: self.n_prototypes]
         found.fill(similarities(members), members)
         for _ in range(self.passes or _PASSES):
             blocks = [order[start : start + _COVERING] for start in range(0, len(order), _COVERING)]
-            compared = ahead_of(similarities, blocks, in_threads=kernel.in_threads)
+            compared = ahead_of(similarities, blocks, in_threads=objective.compared_by.in_threads)
             exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
             if not any(exchanged):
                 break
