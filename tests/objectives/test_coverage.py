@@ -237,7 +237,7 @@ def test_similarity_to_prototypes_and_the_nearest_are_there(clusters):
 
 
 @pytest.mark.parametrize(("n", "population", "choosing", "judging"), [
-    (100, 100, 80, 100), (90, 100, 72, 18), (500, 9000, 80, 100), (500, 500, 80, 100)
+    (100, 100, 80, 100), (90, 100, 72, 18), (500, 9000, 80, 20), (500, 500, 80, 20), (4, 9, 3, 1), (1, 9, 1, 1)
 ])  # fmt: skip
 def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whole_target(
     clusters, n, population, choosing, judging
@@ -247,7 +247,8 @@ def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whol
     assert np.array_equal(objective.chosen_by().left, Gaussian(1.0).prepare(clusters[:choosing]).left)
     judges = objective.judged_by()
     assert len(judges) == judging
-    assert np.array_equal(judges, clusters[:n] if judging == n else clusters[n - judging : n])
+    first = 0 if n == population and n <= 100 else n - max(n // 5, 1)
+    assert np.array_equal(judges, clusters[first:n][:judging])
     again = _state.loads(_state.dumps(objective))
     assert np.array_equal(again.judged_by(), judges)
 
@@ -387,6 +388,27 @@ def test_rows_that_judge_never_chose(selector, clusters):
     judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
     assert 10 < len(judges) < 45
     assert not (judges[:, None] == chose).all(axis=2).any()
+
+
+@pytest.mark.parametrize("way", ["fit", "stream", "more"])
+@pytest.mark.parametrize("candidates", ["auto", 80, 150])
+def test_rows_that_judge_are_no_candidates_of_a_stream_that_covers_itself(way, candidates, clusters):
+    """Those are rows of the same sample; of a fit that goes on, later rows too."""
+    selector = ProtoSwap(5, kernel=Gaussian(2.0), objective=Coverage(100), candidates=candidates, random_state=0)
+    if way == "stream":
+        selector.partial_fit(clusters)
+    else:
+        selector.fit(clusters[: 900 if way == "more" else None])
+    if way == "more":
+        selector.partial_fit(clusters[900:])
+    stream = selector._caught_up()
+    drawn = stream.running.drawn.settled()
+    found = selector._candidates(stream.known, stream.running)
+    assert np.array_equal(stream.running.judged_by(), drawn.rows[100:])
+    assert len(drawn.numbers[100:]) == 25
+    assert not np.isin(found.numbers, drawn.numbers[100:]).any()
+    assert len(found) == (1475 if candidates == "auto" else candidates)
+    assert np.isin(drawn.numbers[:80], found.numbers).all() or way == "more"
 
 
 @pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)

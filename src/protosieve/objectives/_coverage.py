@@ -16,16 +16,15 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, Points
-from protosieve.means import FOREVER, candidates_in
+from protosieve.means import FOREVER, candidates_in, with_held_out
 from protosieve.objectives._base import Block, Need, Objective, Weighed
-from protosieve.sampling import UniformSample, hashes
+from protosieve.sampling import EVERY, SampledRows, UniformSample, hashes
 
 __all__ = ["Coverage", "Covered"]
 
 _BLOCK = 512
 _CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
-_JUDGES = 4  # for so many rows that prototypes are chosen by, one that only judges them
 
 
 @storable
@@ -90,7 +89,7 @@ class Coverage(Objective):
     ----------
     sample : int, default 8192
         Rows of the target by which rows are chosen, drawn at random; a quarter as many are drawn to judge the result.
-        If the target has no more rows than that in all, it is known exactly.
+        If the target has no more rows than these together, all of them judge.
 
     Notes
     -----
@@ -148,7 +147,7 @@ class Coverage(Objective):
 
     def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int, compared: bool) -> "Coverage":
         """The objective for a target, or for a stream of rows like these, its first, that is its own."""
-        drawn = UniformSample.empty(self.sample - (-self.sample // _JUDGES), like, seed)
+        drawn = UniformSample.empty(max(with_held_out(self.sample), self.sample + 1), like, seed)
         found = replace(self, kernel=kernel, drawn=drawn, follows=target is None, compared=compared)
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
@@ -160,14 +159,15 @@ class Coverage(Objective):
     def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
         """The objective for a target by rows that were drawn at random of its ``population`` rows, in any order.
 
-        The last fifth of them judges: candidates, where they are of the same sample, must not be among these. If the
-        rows are the whole target and not too many, all of them choose and judge.
+        Of the last fifth of them the first judge: candidates, where they are of the same sample, must not be among
+        these. If the rows are the whole target and not too many, all of them choose and judge.
         """
-        if len(rows) == population <= self.sample + self.sample // _JUDGES:
+        most = with_held_out(self.sample)
+        if len(rows) == population <= most:
             return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), compared=True)
-        judging = candidates_in(len(rows))
-        choosing = min(self.sample, judging)
-        kept = np.concatenate([rows[:choosing], rows[judging:]])
+        judging = min(candidates_in(len(rows)), len(rows) - 1)
+        choosing = max(min(self.sample, judging), 1)
+        kept = np.concatenate([rows[:choosing], rows[judging:][: max(most - self.sample, 1)]])
         drawn = UniformSample.drawn(kept, population)
         return replace(self, sample=choosing, kernel=kernel, drawn=drawn, compared=True)
 
@@ -266,15 +266,30 @@ class Coverage(Objective):
         sample = self._sample.settled()
         return sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=True)
 
+    def may_be_chosen(self, sampled: SampledRows) -> SampledRows:
+        """Of a sample of the stream, drawn by the same ``seed``, the rows that do not judge: of a stream that is its
+        own target, and is not compared as it comes, some are among those that do.
+        """
+        sample = self._sample.settled()
+        if self.compared or sample.is_whole:
+            return sampled
+        judges = self._part(sample.numbers, sample.numbers, judges=True)
+        return sampled.take(np.flatnonzero(~np.isin(sampled.numbers, judges)))
+
+    @property
+    def seed(self) -> int:
+        """Of the sample."""
+        return self._sample.seed
+
     def _part(self, rows: Array, numbers: NDArray[np.int64], *, judges: bool) -> Array:
-        """Those of the sample that judge, or those that choose; all if there are none."""
+        """Those of the sample that judge, or those that choose; one at least."""
         mine = self._are_judges(numbers) == judges
-        return rows[mine] if mine.any() else rows
+        return rows[mine] if mine.any() else rows[-1:]
 
     def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
         if self.follows and self.compared:
-            return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
+            return np.asarray(hashes(self._sample.seed + 1, numbers) >= np.uint64(candidates_in(EVERY + 1)))
         return np.arange(len(numbers)) >= self.sample
 
     # -- sets

@@ -15,7 +15,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError, arg
 from protosieve.exchange import CoverSet, Members
 from protosieve.kernels import Points
-from protosieve.means import candidates_in, candidates_of, sample_for
+from protosieve.means import candidates_in, candidates_of, sample_for, with_held_out
 from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
@@ -213,7 +213,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         auto = isinstance(self.candidates, str)
         size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
         if isinstance(objective, Coverage):
-            return UniformSample.empty(size, block.rows, int(rng.integers(2**63)))
+            return UniformSample.empty(size if auto else with_held_out(size), block.rows, objective.seed)
         kept = objective.mean.stream_sample()
         if kept is not None and (candidates_in(size) if auto else size) <= candidates_in(kept.size):
             return None
@@ -269,10 +269,12 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _candidates(self, progress: Swapping, objective: KernelMean) -> SampledRows:
         """The candidates as of now."""
-        sample = self._kept(progress, objective)
-        if isinstance(self.candidates, str):
-            return candidates_of(sample)
-        return sample.settled().held.take(slice(int(self.candidates)))
+        sample = self._kept(progress, objective).settled()
+        if isinstance(objective, Coverage):
+            sample = replace(sample, held=objective.may_be_chosen(sample.held))
+        if not isinstance(self.candidates, str):
+            return sample.held.take(slice(int(self.candidates)))
+        return candidates_of(sample)
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
         if isinstance(objective, Coverage):
