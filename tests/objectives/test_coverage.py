@@ -161,6 +161,15 @@ def test_the_value_is_that_of_all_rows_and_weights_are_their_shares(clusters):
     assert "of full coverage" in str(result.certificate)
 
 
+@pytest.mark.parametrize("kernel", [Cosine(), Gaussian(0.02)], ids=repr)
+def test_weights_sum_to_the_share_of_the_rows_that_are_covered_at_all(kernel):
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    result = covers(2, kernel).fit(rows).result_
+    share = (kernel(rows, result.rows).max(axis=1) > 0).mean()
+    assert share < 1
+    assert result.weights.sum() == pytest.approx(share)
+
+
 def test_the_value_by_a_sample_is_near_that_of_all_rows(clusters):
     rows = np.tile(clusters, (4, 1)) + np.random.default_rng(2).normal(0, 0.1, (6000, 4))
     result = covers(sample=1000).fit(rows).result_

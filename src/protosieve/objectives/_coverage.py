@@ -83,7 +83,8 @@ class Coverage(Objective):
     k-medoids. A row is not covered by a prototype of similarity zero or less, as those of `Cosine` may be: f counts
     ``max(k, 0)``.
 
-    Weights are the shares of the target that are nearest to each prototype; they sum to 1.
+    Weights are the shares of the target that are nearest to each prototype. Rows that none covers have no nearest: the
+    weights sum to the share of the rows that are covered at all, which is 1 where similarities are positive.
 
     Parameters
     ----------
@@ -98,8 +99,9 @@ class Coverage(Objective):
 
     `ProtoSwap` compares rows when a result is asked for, and covers most. `ProtoDash` is greedy. `Streak`,
     `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target they do so by the sample as it was when
-    the stream had nine tenths of its rows, and all sets are compared with it anew when it changes. A row costs as many
-    kernel values as the sample has rows, and a set keeps a number for each of these.
+    the stream had nine tenths of its rows, without the fifth of it that only judges results; all sets are compared with
+    it anew when it changes. A row costs as many kernel values as the sample has rows, and a set keeps a number for each
+    of these.
 
     ``result_.certificate.best`` says how much less is covered than by the best rows of the same number, which nobody
     knows: see `protosieve.result.BestOfSize`.
