@@ -461,7 +461,7 @@ class _Labels:
         if len(given) != n:
             raise InputError(f"{arg('labels')} has {len(given):,} values and X {n:,} rows; give one for each row")
         known: dict[Any, int] = {}
-        codes = np.array([-1 if one is None or one != one else known.setdefault(one, len(known)) for one in given])
+        codes = np.array([-1 if _is_missing(one) else known.setdefault(one, len(known)) for one in given])
         if not known:
             raise InputError(f"{arg('labels')} names no label; give those of some rows, or leave it out")
         labelled = np.flatnonzero(codes >= 0)
@@ -479,6 +479,12 @@ class _Labels:
             nearest = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
             right += int((self.codes[chosen[nearest]] == self.codes[part]).sum())
         return right / len(others)
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether it is None, NaN, NaT or pandas' NA, which does not even tell whether it equals itself."""
+    is_itself = label == label
+    return label is None or not (isinstance(is_itself, bool | np.bool_) and is_itself)
 
 
 def _fitting(arena: _Arena, selector: Selector) -> _Run:
