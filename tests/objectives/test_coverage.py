@@ -542,3 +542,13 @@ def test_rows_of_the_target_that_no_number_holds_are_refused(selector):
     )
     with pytest.raises(InputError, match=match):
         selector(3, kernel=Linear(), objective=Coverage(), random_state=0).fit(rows, target=1e200 * rows[:5])
+
+
+@each_cover
+def test_where_no_row_covers_any_the_error_says_so(selector):
+    rows = np.random.default_rng(0).random((30, 2)) + 0.1
+    match = r"none of the 30 rows covers any row of the target: under Cosine\(\) no similarity .* Do not centre"
+    with pytest.raises(InputError, match=match):
+        selector(3, kernel=Cosine(), objective=Coverage()).fit(rows, target=-rows)
+    with pytest.raises(InputError, match=r"under Gaussian\(width=0.01\) .* for this width: choose a larger one"):
+        selector(3, kernel=Gaussian(0.01), objective=Coverage()).fit(rows, target=rows + 10)

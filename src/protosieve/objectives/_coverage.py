@@ -176,8 +176,14 @@ class Coverage(Objective):
     def describe(self) -> str:
         return repr(self.kernel)
 
-    def remedy(self) -> str:
-        return "All rows are too far from the target for this width: choose a larger one"
+    def none_helps(self, n_rows: int) -> str:
+        remedy = "Do not centre the rows, or use Gaussian()"
+        if self.compared_by.nonnegative:
+            remedy = "All are too far from it for this width: choose a larger one"
+        return (
+            f"none of the {n_rows} rows covers any row of the target: under {self.kernel!r} no similarity to these is "
+            f"above 0. {remedy}"
+        )
 
     def keeps_more(self) -> str:
         return "ProtoSwap and ProtoDash keep as many as add anything; copies of a row add nothing"
@@ -269,14 +275,20 @@ class Coverage(Objective):
         return sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=True)
 
     def may_be_chosen(self, sampled: SampledRows) -> SampledRows:
-        """Of a sample of the stream, drawn by the same ``seed``, the rows that do not judge: of a stream that is its
-        own target, and is not compared as it comes, some are among those that do.
-        """
+        """Of a sample of the stream, drawn by the same ``seed``, the rows that do not judge."""
         sample = self._sample.settled()
-        if self.compared or sample.is_whole:
+        if sample.is_whole or not self.begins(sampled):
             return sampled
         judges = self._part(sample.numbers, sample.numbers, judges=True)
         return sampled.take(np.flatnonzero(~np.isin(sampled.numbers, judges)))
+
+    def begins(self, sampled: SampledRows) -> bool:
+        """Whether the stream of which this is a sample begins with the target, as where it is its own: rows of the same
+        numbers are the same.
+        """
+        sample = self._sample.settled()
+        _, here, there = np.intersect1d(sampled.numbers, sample.numbers, return_indices=True)
+        return len(here) > 0 and np.array_equal(sampled.rows[here], sample.rows[there])
 
     @property
     def seed(self) -> int:

@@ -258,10 +258,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         """The result: rows with their weights, solved in float64, the largest weight first."""
         stated: Objective = objective if self._compares_rows else self.objective  # as the user put it
         if not len(chosen.indices):
-            raise InputError(
-                f"none of the {n_seen} rows has a positive {stated.pull_means} under {stated.describe()}, so no "
-                f"{'' if stated.signed else 'non-negative '}weights help. {stated.remedy()}"
-            )
+            raise InputError(stated.none_helps(n_seen))
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights = weighed.weights
         order = np.lexsort((chosen.indices, -np.abs(weights)))
