@@ -70,16 +70,16 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     in, for the member that is then cheapest to lose, raises ``l``; if so the two change places. It is as good as batch
     greedy selection or better, and it needs no thresholds.
 
-    *The candidates.* Exchanges are made over one uniform sample of the stream, when a result is asked for. Where a
-    target is given, the 8 m rows most like it are candidates too (for `Coverage`, unless the stream begins with it). A
-    quarter of them, in random order, make a first set of an empty one. Then all are ranked by how near they are to an
-    exchange, and the nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is
-    judged too early: the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt
-    from its first block, and again where the sample shows it to be off by a tenth; rows before that count in the mean
-    by the sample alone.) Which rows are in the sample follows from their numbers and the seed alone. With
-    ``candidates="all"`` every row is judged as it comes, in one pass and by the mean as it is then known: a few per
-    cent better on long shuffled streams, slower the more prototypes there are, and worse where the head of the stream
-    is unlike the rest.
+    *The candidates.* Exchanges are made over one uniform sample of the stream, when a result is asked for.
+    Where a target is given, the 8 m rows that are most like it are candidates too (to cover: unless the stream begins
+    with it). A quarter of them, in
+    random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
+    nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
+    the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt from its first block,
+    and again where the sample shows it to be off by a tenth; rows before that count in the mean by the sample alone.)
+    Which rows are in the sample follows from their numbers and the seed alone. With ``candidates="all"`` every row is
+    judged as it comes, in one pass and by the mean as it is then known: a few per cent better on long shuffled streams,
+    slower the more prototypes there are, and worse where the head of the stream is unlike the rest.
 
     *The exchange.* For members L with Gram matrix K, ``A = K^-1`` and best weights ``w = A mu``, let ``k = k(x_j, L)``,
     ``b = A k``, ``s = k_jj - k'b`` and ``g = mu_j - k'w``. Along the direction in which j joins, ``l`` is the parabola
@@ -89,9 +89,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     of it is updates of rank one.
 
     *The guarantee.* ProtoBasic's m rows are kept beside the set and the better of the two is the result, so it is worth
-    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper). So it is for `Coverage` of
-    another target than the stream, by Theorem 5.5. Of the stream itself no row is compared before a result is asked
-    for, and the candidates are all there is: m of them are the first set, and exchanges only raise what it covers.
+    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper). So it is for `Coverage` of another
+    target than the stream, by Theorem 5.5. Of the stream itself no row is compared before a result is asked for, and
+    the candidates are all there is: m of them are the first set, and exchanges only raise what it covers.
 
     Parameters
     ----------
