@@ -262,6 +262,11 @@ def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whol
     assert np.array_equal(again.judged_by(), judges)
 
 
+def test_the_kernel_is_that_of_the_selector():
+    with pytest.raises(TypeError, match="kernel"):
+        Coverage(kernel=Cosine())
+
+
 @pytest.mark.parametrize("sample", [0, -1, 2.5, "many", True])
 def test_a_bad_sample_is_refused(sample):
     with pytest.raises(ParameterError, match=r"Coverage: sample must be a whole number of at least 1"):
@@ -347,7 +352,7 @@ def test_the_share_of_the_best_holds_where_most_judges_are_covered(columns):
     rows = np.repeat([0.0, 9.0], [950, 50])[:, None].repeat(columns, axis=1)
     for seed in range(repeats):
         fitted = ProtoBasic(2, kernel=Gaussian(1.0), objective=Coverage(60), random_state=seed).fit(rows)
-        best, sample = fitted.result_.certificate.best, fitted._known_objective().drawn.settled().rows
+        best, sample = fitted.result_.certificate.best, fitted._known_objective().begun.drawn.settled().rows
         assert (best.candidates, best.judges, fitted.prototypes_.any()) == (60, 15, False)
         held += best.at_least() <= (0.95 if sample[:60].any() else 1.0)
     assert held >= 0.95 * repeats
@@ -393,7 +398,7 @@ def test_rows_that_judge_never_chose(selector, clusters):
     for chunk in [clusters] if selector is ProtoDash else np.split(clusters, 5):
         (fitted.fit if selector is ProtoDash else fitted.partial_fit)(chunk)
         objective = fitted._known_objective()
-        chose.append((objective.target if objective.compared else objective.chosen_by()).left)
+        chose.append((objective.target if objective.begun.compared else objective.chosen_by()).left)
     judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
     assert 10 < len(judges) < 45
     assert not (judges[:, None] == chose).all(axis=2).any()
@@ -411,7 +416,7 @@ def test_rows_that_judge_are_no_candidates_of_a_stream_that_covers_itself(way, c
     if way == "more":
         selector.partial_fit(clusters[900:])
     stream = selector._caught_up()
-    drawn = stream.running.drawn.settled()
+    drawn = stream.running.begun.drawn.settled()
     found = selector._candidates(stream.known, stream.running)
     assert np.array_equal(stream.running.judged_by(), drawn.rows[100:])
     assert len(drawn.numbers[100:]) == 25
@@ -426,7 +431,7 @@ def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
     made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=True)
     fed = selector(6, objective=Coverage(200), random_state=0)
     fed.begin_by(made, clusters[:1])
-    target = made.drawn.settled().rows[:200]
+    target = made.begun.drawn.settled().rows[:200]
     plain = selector(6, kernel=kernel, objective=Coverage()).partial_fit(clusters, target=target)
     assert set(fed.partial_fit(clusters).prototype_indices_) == set(plain.prototype_indices_)
     assert fed.result_.certificate.best.candidates == 200
@@ -444,7 +449,7 @@ def test_sets_are_worth_what_their_members_cover(selector, seed, kernel, follows
         progress, objective = fed._stream.progress, fed._stream.objective
         if progress is None:
             continue
-        target = objective.snapshot if follows else objective.drawn.rows[:12]
+        target = objective.begun.snapshot if follows else objective.begun.drawn.rows[:12]
         K = kernel(problem.X, target)
         for sieve in progress.all():
             members = progress.pool.indices[sieve.members]

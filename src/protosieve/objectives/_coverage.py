@@ -74,6 +74,31 @@ class Covered:
 
 @storable
 @dataclass(eq=False)
+class Begun:
+    """A sample of the target, and how rows are compared with it."""
+
+    kernel: Kernel
+    drawn: UniformSample
+    follows: bool = False  # whether the stream is the target
+    compared: bool = True  # whether rows are compared with it as they come
+    snapshot: Array | None = None  # by these, where it follows the stream
+    adopted: int = 0  # rows seen when that was made
+    points: Points | None = field(default=None, init=False, repr=False)  # the same, prepared
+
+    def __deepcopy__(self, memo: object) -> "Begun":
+        """A copy that shares all but the sample: other arrays are replaced, never written to."""
+        twin = copy.copy(self)
+        twin.drawn = copy.deepcopy(self.drawn)
+        return twin
+
+    def _check_form(self) -> None:
+        require(self.snapshot is None or are_rows(self.snapshot), "the rows of a target")
+        require((self.snapshot is not None) == (self.follows and self.compared), "the rows of a target")
+        require(are_counts(self.adopted) and self.adopted <= self.drawn.seen, "what is known of a target")
+
+
+@storable
+@dataclass(eq=False)
 class Coverage(Objective):
     """``f(S) = mean over the target of max_{s in S} k(x, s)``: the similarity of a row to its nearest prototype.
 
@@ -129,33 +154,29 @@ class Coverage(Objective):
     signed = False
 
     sample: int = 8192
-    kernel: Kernel | None = field(default=None, repr=False, compare=False)
-    drawn: UniformSample | None = field(default=None, repr=False, compare=False)
-    follows: bool = field(default=False, repr=False, compare=False)  # whether the stream is the target
-    compared: bool = field(default=False, repr=False, compare=False)  # whether rows are compared with it as they come
-    snapshot: Array | None = field(default=None, repr=False, compare=False)  # by these, where it follows the stream
-    adopted: int = field(default=0, repr=False, compare=False)  # rows seen when that was made
-    _points: Points | None = field(default=None, init=False, repr=False, compare=False)  # the same, prepared
+    _begun: Begun | None = field(default=None, repr=False, compare=False)  # set by `over` and `by`
+    kernel: Kernel | None = field(default=None, init=False, repr=False, compare=False)  # that of the selector
 
     def __post_init__(self) -> None:
         if isinstance(self.sample, bool) or not isinstance(self.sample, numbers.Integral) or self.sample < 1:
             raise ParameterError(f"Coverage: {arg('sample')} must be a whole number of at least 1, got {self.sample!r}")
+        self.kernel = None if self._begun is None else self._begun.kernel
 
-    def __deepcopy__(self, memo: object) -> "Coverage":
-        """A copy that shares all but the sample: other arrays are replaced, never written to."""
-        twin = copy.copy(self)
-        twin.drawn = copy.deepcopy(self.drawn)
-        return twin
+    @property
+    def begun(self) -> Begun:
+        """What is known of the target, once there is one."""
+        assert self._begun is not None
+        return self._begun
 
     def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int, compared: bool) -> "Coverage":
         """The objective for a target, or for a stream of rows like these, its first, that is its own."""
         drawn = UniformSample.empty(max(with_held_out(self.sample), self.sample + 1), like, seed)
-        found = replace(self, kernel=kernel, drawn=drawn, follows=target is None, compared=compared)
+        found = replace(self, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
             drawn.settle()
         elif compared:
-            found.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
+            found.begun.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
         return found
 
     def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
@@ -166,12 +187,12 @@ class Coverage(Objective):
         """
         most = with_held_out(self.sample)
         if len(rows) == population <= most:
-            return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), compared=True)
+            return replace(self, _begun=Begun(kernel, UniformSample.drawn(rows, population)))
         judging = min(candidates_in(len(rows)), len(rows) - 1)
         choosing = max(min(self.sample, judging), 1)
         kept = np.concatenate([rows[:choosing], rows[judging:][: max(most - self.sample, 1)]])
         drawn = UniformSample.drawn(kept, population)
-        return replace(self, sample=choosing, kernel=kernel, drawn=drawn, compared=True)
+        return replace(self, sample=choosing, _begun=Begun(kernel, drawn))
 
     def describe(self) -> str:
         return repr(self.kernel)
@@ -190,7 +211,7 @@ class Coverage(Objective):
 
     def block(self, first: int, rows: Array) -> Block:
         """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
-        if not self.compared:
+        if not self.begun.compared:
             return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
         points = self._prepared(rows)
         found = self.similarities(points, self.target, np.arange(first, first + len(rows)))
@@ -226,44 +247,42 @@ class Coverage(Objective):
         return self.at_zero(rows)
 
     def observe(self, block: Block) -> None:
-        if self.follows:
+        if self.begun.follows:
             self._sample.observe(block.rows, block.numbers)
 
     @property
     def in_threads(self) -> bool:
-        return self.compared and self.compared_by.in_threads
+        return self.begun.compared and self.compared_by.in_threads
 
     def rows_ahead(self) -> int:
         """A refresh is due when the stream has grown by a tenth; after the first block, that all begins with."""
-        if not (self.follows and self.compared):
+        if not (self.begun.follows and self.begun.compared):
             return FOREVER
-        return max(-(-11 * self.adopted // 10), 1) - self._sample.seen
+        return max(-(-11 * self.begun.adopted // 10), 1) - self._sample.seen
 
     def refresh(self) -> bool:
-        if not (self.follows and self.compared) or self.adopted == self._sample.seen:
+        if not (self.begun.follows and self.begun.compared) or self.begun.adopted == self._sample.seen:
             return False
         self._sample.settle()
-        self.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
-        self.adopted, self._points = self._sample.seen, None
+        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
+        self.begun.adopted, self.begun.points = self._sample.seen, None
         return True
 
     @property
     def _sample(self) -> UniformSample:
-        assert self.drawn is not None
-        return self.drawn
+        return self.begun.drawn
 
     @property
     def compared_by(self) -> Kernel:
         """The kernel, once there is one."""
-        assert self.kernel is not None
-        return self.kernel
+        return self.begun.kernel
 
     @property
     def target(self) -> Points:
         """The rows of the target by which rows are judged as they come."""
-        if self._points is None:
-            self._points = self.chosen_by() if self.snapshot is None else self._prepared(self.snapshot)
-        return self._points
+        if self.begun.points is None:
+            self.begun.points = self.chosen_by() if self.begun.snapshot is None else self._prepared(self.begun.snapshot)
+        return self.begun.points
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
@@ -302,7 +321,7 @@ class Coverage(Objective):
 
     def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
-        if self.follows and self.compared:
+        if self.begun.follows and self.begun.compared:
             return np.asarray(hashes(self._sample.seed + 1, numbers) >= np.uint64(candidates_in(EVERY + 1)))
         return np.arange(len(numbers)) >= self.sample
 
@@ -410,18 +429,11 @@ class Coverage(Objective):
         return float(lengths.mean() * lengths.max())
 
     def moving_bound(self, step: int) -> float | None:
-        return self.running_bound(step) if self.follows else None
+        return self.running_bound(step) if self.begun.follows else None
 
     def _lengths(self, points: Points) -> Float64:
         with np.errstate(all="ignore"):
             return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
-
-    def _check_form(self) -> None:
-        kernel, drawn, snapshot = self.kernel, self.drawn, self.snapshot
-        require((kernel is None) == (drawn is None), "the sample of a target")
-        require(snapshot is None or are_rows(snapshot), "the rows of a target")
-        require((snapshot is not None) == (self.follows and self.compared), "the rows of a target")
-        require(drawn is None or (are_counts(self.adopted) and self.adopted <= drawn.seen), "what is known of a target")
 
 
 def _gained(similarities: Array, near: Array) -> Array:

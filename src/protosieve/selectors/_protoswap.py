@@ -223,7 +223,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        if not isinstance(objective, Coverage) or objective.compared:
+        if not isinstance(objective, Coverage) or objective.begun.compared:
             progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
