@@ -122,11 +122,11 @@ class Coverage(Objective):
     The kernel is that of the selector. Which rows are nearest does not depend on the width of a Gaussian, only how much
     a row far from all prototypes counts; the result hardly does either.
 
-    `ProtoSwap` compares rows when a result is asked for, and covers most. `ProtoDash` is greedy. `Streak`,
-    `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target they do so by the sample as it was when
-    the stream had nine tenths of its rows, without the fifth of it that only judges results; all sets are compared with
-    it anew when it changes. A row costs as many kernel values as the sample has rows, and a set keeps a number for each
-    of these.
+    `ProtoSwap` compares rows when a result is asked for, and with a target that is given as they come, too, and covers
+    most. `ProtoDash` is greedy. `Streak`, `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target
+    they do so by the sample as it was when the stream had nine tenths of its rows, without the fifth of it that only
+    judges results; all sets are compared with it anew when it changes. A row costs as many kernel values as the sample
+    has rows, and a set keeps a number for each of these.
 
     ``result_.certificate.best`` says how much less is covered than by the best rows of the same number, which nobody
     knows: see `protosieve.result.BestOfSize`.
