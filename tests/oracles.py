@@ -599,10 +599,7 @@ def select_in_turn(job):
         fitted = plan.fitted()
         numbers = np.sort(plan.candidates.numbers)[fitted.result_.indices]
         return plan.result(fitted.result_, numbers, _columns_of(plan, numbers), fitted.known_comparison())
-    if job.options.goal == "cover":
-        chosen = plan.covering()
-        return plan.result(chosen, chosen.indices, _columns_of(plan, chosen.indices), plan.coverage)
-    mean, sums = _mean_in_turn(plan)
+    mean, sums = (plan.coverage, None) if job.options.goal == "cover" else _mean_in_turn(plan)
     if job.options.method != "swap":
         choice = over(plan.choosing(mean), joined_partition(job.inputs))
         records = choice.records()

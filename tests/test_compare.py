@@ -55,6 +55,19 @@ def test_all_known_methods_by_default_random_rows_among_them(X):
     assert "streak" not in table["method"]
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT], ids=repr)
+def test_rows_whose_label_is_missing_are_not_classified(X, missing):
+    labels = pd.Series(["a", "b"] * (len(X) // 2), dtype=object)
+    some = labels.copy()
+    some[:40] = missing
+    expected = [None] * 40 + labels[40:].tolist()
+    given = [some, some.astype("string")] if missing is pd.NA else [some]
+    for one in given:
+        found = compare(X, 6, ["cover"], kernel=Gaussian(2.0), labels=one, random_state=0).rows[0]
+        same = compare(X, 6, ["cover"], kernel=Gaussian(2.0), labels=expected, random_state=0).rows[0]
+        assert found["accuracy"] == same["accuracy"]
+
+
 @pytest.mark.parametrize("with_target", [False, True])
 def test_what_each_method_covers_and_how_well_it_labels_the_other_rows(X, with_target):
     """Every pair compared; of ``cover`` and ``kmeans`` as they are by hand."""

@@ -37,7 +37,7 @@ SURFACE = {
     "protosieve.means": [
         "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState",
         "PointSums", "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "calibrated", "candidates_in",
-        "candidates_of", "judging_for", "points_for", "points_of", "sample_for",
+        "candidates_of", "judging_for", "points_for", "points_of", "sample_for", "with_held_out",
     ],
     "protosieve.objectives": [
         "Block", "Coverage", "Covered", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",

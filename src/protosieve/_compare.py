@@ -358,6 +358,7 @@ class _Arena:
     bound: float
     judge: Judge | None  # where the mean rests on a sample
     coverage: Coverage  # by some rows of the target
+    full: float  # what no rows cover more than
     labels: "_Labels | None"
     mean_seconds: float
     random_state: Any
@@ -391,8 +392,9 @@ class _Arena:
         seconds = time.perf_counter() - start
         looked_at = _some(len(match), generator(random_state))
         coverage = Coverage(len(looked_at)).by(learnt, match[looked_at], len(looked_at))
+        full = coverage.bound_with(rows)
         told = None if labels is None else _Labels.of(labels, len(rows), generator(random_state))
-        return cls(rows, given, shared, objective, bound, judge, coverage, told, seconds, random_state)
+        return cls(rows, given, shared, objective, bound, judge, coverage, full, told, seconds, random_state)
 
     def score(self, chosen: Indices, weights: Float64) -> dict[str, Any]:
         """What these rows are worth at the best weights, and at the ones given; what they cover; how they classify."""
@@ -407,7 +409,7 @@ class _Arena:
         return {
             "kept": len(rows),
             "residual": found.residual,
-            "covered": self.coverage.weigh(rows, weights).value / self.coverage.upper_bound(_BLOCK),
+            "covered": self.coverage.weigh(rows, weights).value / self.full,
             **accuracy,
             "mmd": found.mmd,
             "objective": found.value,
@@ -459,7 +461,7 @@ class _Labels:
         if len(given) != n:
             raise InputError(f"{arg('labels')} has {len(given):,} values and X {n:,} rows; give one for each row")
         known: dict[Any, int] = {}
-        codes = np.array([-1 if one is None or one != one else known.setdefault(one, len(known)) for one in given])
+        codes = np.array([-1 if _is_missing(one) else known.setdefault(one, len(known)) for one in given])
         if not known:
             raise InputError(f"{arg('labels')} names no label; give those of some rows, or leave it out")
         labelled = np.flatnonzero(codes >= 0)
@@ -477,6 +479,12 @@ class _Labels:
             nearest = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
             right += int((self.codes[chosen[nearest]] == self.codes[part]).sum())
         return right / len(others)
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether it is None, NaN, NaT or pandas' NA, which does not even tell whether it equals itself."""
+    is_itself = label == label
+    return label is None or not (isinstance(is_itself, bool | np.bool_) and is_itself)
 
 
 def _fitting(arena: _Arena, selector: Selector) -> _Run:

@@ -38,7 +38,7 @@ def test_makes_the_exchanges_that_the_definition_makes(seed, candidates, rows, r
 
 
 @given(*PROBLEMS)
-def test_knows_what_members_cost_and_others_gain(seed, candidates, rows, room, signed):
+def test_knows_what_members_cost(seed, candidates, rows, room, signed):
     K = similarities(seed, candidates, rows, signed)
     ours, part = CoverSet(room, rows, K.dtype), np.arange(candidates)
     ours.fill(K[: min(room, candidates)], part[: min(room, candidates)])
@@ -48,8 +48,6 @@ def test_knows_what_members_cost_and_others_gain(seed, candidates, rows, room, s
     for place, cost in enumerate(ours.costs()):
         others = [member for member in members if member != ours.numbers[place]]
         assert cost == pytest.approx(whole - oracles.covered(K, others), abs=1e-12)
-    for row, gain in enumerate(ours.gains(K)):
-        assert gain == pytest.approx(oracles.covered(K, [*members, row]) - whole, abs=1e-12)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 12), st.integers(1, 4), st.booleans())
@@ -62,21 +60,19 @@ def test_where_no_exchange_helps_it_is_worth_half_of_the_best_or_more(seed, cand
     sets = itertools.combinations(range(candidates), min(room, candidates))
     best = max(oracles.covered(K, chosen) for chosen in sets)
     assert best / 2 - 1e-12 <= ours.value <= best + 1e-12
-    gains = np.sort(ours.gains(K))[::-1][:room]
-    assert best <= ours.value + gains.sum() + 1e-12
 
 
 def test_the_value_never_falls_and_a_margin_makes_exchanges_fewer():
     K, part = similarities(3, 400, 200), np.arange(400)
     made = []
     for margin in (0.0, 1e-3, 1e-2):
-        ours, values = CoverSet(20, 200, K.dtype, margin), [0.0]
+        ours, values, exchanged = CoverSet(20, 200, K.dtype, margin), [0.0], 0
         ours.fill(K[:20], part[:20])
         for start in range(0, 400, 40):
-            ours.offer(K[start : start + 40], part[start : start + 40])
+            exchanged += ours.offer(K[start : start + 40], part[start : start + 40])
             values.append(ours.value)
         assert np.all(np.diff(values) >= 0)
-        made.append(ours.exchanged)
+        made.append(exchanged)
     assert made[0] > made[1] > made[2]
 
 

@@ -1,7 +1,6 @@
 """Coverage: what selectors choose by it, however the rows come, and what it says of the result."""
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -21,12 +20,15 @@ from protosieve import (
     SieveStreaming,
     Streak,
     _state,
+    compare,
     load,
+    select,
 )
 from protosieve.guarantees import ratio_range, singleton_guarantee
 from protosieve.kernels import Cosine, Gaussian, Linear, MultiScale
 from protosieve.means import ExactMean
 from protosieve.objectives import Coverage, SetFunction
+from protosieve.result import BestOfSize
 from protosieve.result import files as result_files
 from volumes import repeated, volume
 
@@ -159,6 +161,15 @@ def test_the_value_is_that_of_all_rows_and_weights_are_their_shares(clusters):
     assert "of full coverage" in str(result.certificate)
 
 
+@pytest.mark.parametrize("kernel", [Cosine(), Gaussian(0.02)], ids=repr)
+def test_weights_sum_to_the_share_of_the_rows_that_are_covered_at_all(kernel):
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    result = covers(2, kernel).fit(rows).result_
+    share = (kernel(rows, result.rows).max(axis=1) > 0).mean()
+    assert share < 1
+    assert result.weights.sum() == pytest.approx(share)
+
+
 def test_the_value_by_a_sample_is_near_that_of_all_rows(clusters):
     rows = np.tile(clusters, (4, 1)) + np.random.default_rng(2).normal(0, 0.1, (6000, 4))
     result = covers(sample=1000).fit(rows).result_
@@ -179,6 +190,38 @@ def test_rows_are_chosen_for_the_target_that_is_given(clusters):
     result = covers().fit(clusters, target=clusters[500:750]).result_
     assert (result.indices >= 500).mean() > 0.5
     assert covered(MultiScale(2.0), clusters[500:750], result.rows) > 0.5
+
+
+@pytest.mark.parametrize("way", ["fit", "stream", "files"])
+def test_rows_like_the_target_are_found_where_few_are(way, tmp_path):
+    """A uniform sample has next to none of them."""
+    rng = np.random.default_rng(0)
+    rows, target = rng.normal(size=(20_000, 3)), rng.normal(size=(300, 3)) + 6
+    rows[rng.permutation(20_000)[:40]] += 6
+    kernel = Gaussian(2.0)
+    if way == "files":
+        for name, part in (("rows", rows), ("target", target)):
+            np.save(tmp_path / f"{name}.npy", part)
+        options = {"goal": "cover", "kernel": kernel, "scale": "none", "sample": 4000, "random_state": 0}
+        found = select(tmp_path / "rows.npy", 10, target=tmp_path / "target.npy", **options).rows
+    else:
+        selector = ProtoSwap(10, kernel=kernel, objective=Coverage(), random_state=0)
+        fed = selector.fit(rows, target=target) if way == "fit" else selector.partial_fit(rows, target=target)
+        found = fed.prototypes_
+    greedy = ProtoDash(10, kernel=kernel, objective=Coverage()).fit(rows, target=target).prototypes_
+    assert covered(kernel, target, found) >= 0.99 * covered(kernel, target, greedy)
+
+
+def test_with_a_target_the_rows_that_cover_most_alone_are_no_better():
+    """However few candidates there are."""
+    rng = np.random.default_rng(3)
+    for seed in range(volume(10, 40)):
+        rows, target = rng.normal(size=(300, 2)), rng.normal(size=(30, 2)) + 2
+        basic, ours = (
+            cls(3, kernel=Gaussian(0.7), objective=Coverage(), random_state=seed, **more).fit(rows, target=target)
+            for cls, more in ((ProtoBasic, {}), (ProtoSwap, {"candidates": 3}))
+        )
+        assert ours.objective_ >= basic.objective_ * (1 - 1e-12)
 
 
 def test_copies_are_chosen_once():
@@ -203,7 +246,7 @@ def test_similarity_to_prototypes_and_the_nearest_are_there(clusters):
 
 
 @pytest.mark.parametrize(("n", "population", "choosing", "judging"), [
-    (100, 100, 80, 100), (90, 100, 72, 18), (500, 9000, 80, 100), (500, 500, 80, 100)
+    (100, 100, 80, 100), (90, 100, 72, 18), (500, 9000, 80, 20), (500, 500, 80, 20), (4, 9, 3, 1), (1, 9, 1, 1)
 ])  # fmt: skip
 def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whole_target(
     clusters, n, population, choosing, judging
@@ -213,9 +256,15 @@ def test_of_a_sample_drawn_elsewhere_the_last_fifth_judges_unless_it_is_the_whol
     assert np.array_equal(objective.chosen_by().left, Gaussian(1.0).prepare(clusters[:choosing]).left)
     judges = objective.judged_by()
     assert len(judges) == judging
-    assert np.array_equal(judges, clusters[:n] if judging == n else clusters[n - judging : n])
+    first = 0 if n == population and n <= 100 else n - max(n // 5, 1)
+    assert np.array_equal(judges, clusters[first:n][:judging])
     again = _state.loads(_state.dumps(objective))
     assert np.array_equal(again.judged_by(), judges)
+
+
+def test_the_kernel_is_that_of_the_selector():
+    with pytest.raises(TypeError, match="kernel"):
+        Coverage(kernel=Cosine())
 
 
 @pytest.mark.parametrize("sample", [0, -1, 2.5, "many", True])
@@ -296,19 +345,27 @@ def test_the_paper_and_others_promise_what_holds():
             assert share * best <= ours.objective_ * (1 + 1e-9)
 
 
-def test_the_share_of_the_best_holds_in_as_many_samples_as_it_says(clusters):
-    """Against the best two of the candidates by all rows, found by brute force."""
-    rows, kernel, held, repeats = clusters[::3], Gaussian(2.0), 0, volume(40, 200)
-    K = kernel(rows)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_share_of_the_best_holds_where_most_judges_are_covered(columns):
+    """One row in 20 is far away, and of 15 that judge often none. The two best rows are one of each kind."""
+    held, repeats = 0, volume(40, 100)
+    rows = np.repeat([0.0, 9.0], [950, 50])[:, None].repeat(columns, axis=1)
     for seed in range(repeats):
-        selector = ProtoSwap(2, kernel=kernel, objective=Coverage(60), random_state=seed).partial_fit(rows)
-        result, objective = selector.result_, selector._known_objective()
-        best, drawn = result.certificate.best, objective.drawn.settled()
-        candidates = drawn.numbers[~(drawn.rows[:, None] == objective.judged_by()).all(axis=2).any(axis=1)]
-        assert (len(candidates), len(drawn.rows) - len(candidates)) == (best.candidates, best.judges)
-        most = max(oracles.covered(K, pair) for pair in itertools.combinations(candidates.tolist(), 2))
-        held += best.at_least(0.9) <= oracles.covered(K, result.indices) / most
-    assert held >= 0.9 * repeats
+        fitted = ProtoBasic(2, kernel=Gaussian(1.0), objective=Coverage(60), random_state=seed).fit(rows)
+        best, sample = fitted.result_.certificate.best, fitted._known_objective().begun.drawn.settled().rows
+        assert (best.candidates, best.judges, fitted.prototypes_.any()) == (60, 15, False)
+        held += best.at_least() <= (0.95 if sample[:60].any() else 1.0)
+    assert held >= 0.95 * repeats
+
+
+@pytest.mark.parametrize(("judges", "covered_share"), [(15, 0.95), (100, 0.8), (2048, 0.95), (2048, 0.999)])
+def test_the_share_of_the_best_holds_in_as_many_samples_as_it_says(judges, covered_share):
+    """Of 2,000 samples of judges, of which the best would cover all."""
+    near = (np.random.default_rng(0).random((2000, judges)) < covered_share).astype(float)
+    found = [BestOfSize.by(line, np.ones(judges), 1.0, 2, 60, 10**6) for line in near]
+    for level in (0.8, 0.95):
+        held = np.mean([best.at_least(level) <= covered_share for best in found])
+        assert held >= level - 2 * np.sqrt(level * (1 - level) / 2000)
 
 
 def test_greedy_computes_again_what_does_not_fit(clusters):
@@ -341,19 +398,40 @@ def test_rows_that_judge_never_chose(selector, clusters):
     for chunk in [clusters] if selector is ProtoDash else np.split(clusters, 5):
         (fitted.fit if selector is ProtoDash else fitted.partial_fit)(chunk)
         objective = fitted._known_objective()
-        chose.append((objective.target if objective.compared else objective.chosen_by()).left)
+        chose.append((objective.target if objective.begun.compared else objective.chosen_by()).left)
     judges, chose = objective.judged_by(), chose[-1] if selector is ProtoSwap else np.concatenate(chose)
     assert 10 < len(judges) < 45
     assert not (judges[:, None] == chose).all(axis=2).any()
 
 
+@pytest.mark.parametrize("way", ["fit", "stream", "more"])
+@pytest.mark.parametrize("candidates", ["auto", 80, 150])
+def test_rows_that_judge_are_no_candidates_of_a_stream_that_covers_itself(way, candidates, clusters):
+    """Those are rows of the same sample; of a fit that goes on, later rows too."""
+    selector = ProtoSwap(5, kernel=Gaussian(2.0), objective=Coverage(100), candidates=candidates, random_state=0)
+    if way == "stream":
+        selector.partial_fit(clusters)
+    else:
+        selector.fit(clusters[: 900 if way == "more" else None])
+    if way == "more":
+        selector.partial_fit(clusters[900:])
+    stream = selector._caught_up()
+    drawn = stream.running.begun.drawn.settled()
+    found = selector._candidates(stream.known, stream.running)
+    assert np.array_equal(stream.running.judged_by(), drawn.rows[100:])
+    assert len(drawn.numbers[100:]) == 25
+    assert not np.isin(found.numbers, drawn.numbers[100:]).any()
+    assert len(found) == (1475 if candidates == "auto" else candidates)
+    assert np.isin(drawn.numbers[:80], found.numbers).all() or way == "more"
+
+
 @pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)
 def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
     kernel = Gaussian(2.0)
-    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=False)
+    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=True)
     fed = selector(6, objective=Coverage(200), random_state=0)
     fed.begin_by(made, clusters[:1])
-    target = made.drawn.settled().rows[:200]
+    target = made.begun.drawn.settled().rows[:200]
     plain = selector(6, kernel=kernel, objective=Coverage()).partial_fit(clusters, target=target)
     assert set(fed.partial_fit(clusters).prototype_indices_) == set(plain.prototype_indices_)
     assert fed.result_.certificate.best.candidates == 200
@@ -371,7 +449,7 @@ def test_sets_are_worth_what_their_members_cover(selector, seed, kernel, follows
         progress, objective = fed._stream.progress, fed._stream.objective
         if progress is None:
             continue
-        target = objective.snapshot if follows else objective.drawn.rows[:12]
+        target = objective.begun.snapshot if follows else objective.begun.drawn.rows[:12]
         K = kernel(problem.X, target)
         for sieve in progress.all():
             members = progress.pool.indices[sieve.members]
@@ -387,7 +465,8 @@ def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, 
     """A stream's own are by what was known at the time, of which a fifth only judges."""
     rows = np.random.default_rng(0).permutation(clusters)
     target = None if target is None else rows
-    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100).partial_fit(rows, target=target)
+    fed = selector(6, kernel=MultiScale(2.0), objective=Coverage(1500), block_size=100, random_state=0)
+    fed.partial_fit(rows, target=target)
     result = fed.result_
     assert result.residual == pytest.approx(fed.standing_.residual, abs=0.05 if target is None else 1e-12)
     assert result.trace.rows_seen.tolist() == list(range(100, 1501, 100))
@@ -398,9 +477,30 @@ def test_the_standing_and_the_trace_are_those_of_the_best_set(selector, target, 
 
 def test_a_level_between_0_and_1_is_asked_for(clusters):
     best = covers().fit(clusters).result_.certificate.best
-    assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.ratio
+    assert best.at_least(0.99) < best.at_least(0.6) < best.at_least(0.5) == best.at_least(0.1) < best.ratio
     with pytest.raises(ParameterError, match=r"level must be between 0 and 1, such as 0.95; got 1"):
         best.at_least(1)
+
+
+@each_cover
+def test_rows_longer_than_those_of_the_target_cover_no_more_than_all(selector):
+    """The best rows of the target cover less than rows that are ten times as long."""
+    rows = np.abs(np.random.default_rng(0).normal(size=(200, 3)))
+    result = selector(5, kernel=Linear(), objective=Coverage(), random_state=0).fit(10 * rows, target=rows).result_
+    certificate = result.certificate
+    assert certificate.value <= certificate.upper_bound
+    assert certificate.ratio < 1 == certificate.best.ratio == certificate.best.at_least()
+    assert str(certificate).endswith(": at least 100 % of what the best 5 of 200 rows of the target could cover")
+    (line,) = compare(10 * rows, 5, [selector(5, objective=Coverage())], target=rows, kernel=Linear()).rows
+    assert line["covered"] <= 1
+
+
+def test_the_best_are_no_more_than_there_are(clusters):
+    with pytest.warns(ProtosieveWarning, match="n_prototypes=20 but X has 10 rows"):
+        result = covers(20).fit(clusters[::150]).result_
+    assert str(result.certificate.best).endswith("% of what the best 10 of 10 rows of the target could cover")
+    one = covers(1, sample=4).fit(clusters).result_.certificate.best
+    assert str(one).endswith("by 1 other of its 1,500")
 
 
 def test_two_rows_that_judge_are_too_few_to_be_sure_of_anything(clusters):
@@ -421,9 +521,39 @@ def test_the_certificate_speaks_of_the_best_and_is_read_back(clusters):
     assert result_files._read._certificate(known).best is None
 
 
-@each_other
+@each_cover
 def test_similarities_that_no_number_holds_are_refused(selector):
     rows = np.ones((600, 3))
     rows[520] = 1e200
-    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"):
-        selector(3, kernel=Linear(), objective=Coverage()).fit(rows, target=rows[520:521])
+    fitted = selector(3, kernel=Linear(), objective=Coverage(), random_state=0)
+    with pytest.raises(InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale"):
+        fitted.fit(rows, target=rows[520:521])
+    for target in (None, rows):
+        with pytest.raises(
+            InputError, match=r"row 520: its similarity to the target under Linear\(\) is inf; scale the"
+        ):
+            fitted.fit(rows, target=target)
+        with pytest.raises(
+            InputError, match=r"row \d+: its similarity to the target under Linear\(\) is inf; scale the"
+        ):
+            fitted.fit(1e200 * np.ones((600, 3)), target=target)
+
+
+@each_cover
+def test_rows_of_the_target_that_no_number_holds_are_refused(selector):
+    rows = np.ones((600, 3))
+    match = (
+        r"the largest similarity of a row to itself under Linear\(\) is inf; scale the columns or choose a width that"
+    )
+    with pytest.raises(InputError, match=match):
+        selector(3, kernel=Linear(), objective=Coverage(), random_state=0).fit(rows, target=1e200 * rows[:5])
+
+
+@each_cover
+def test_where_no_row_covers_any_the_error_says_so(selector):
+    rows = np.random.default_rng(0).random((30, 2)) + 0.1
+    match = r"none of the 30 rows covers any row of the target: under Cosine\(\) no similarity .* Do not centre"
+    with pytest.raises(InputError, match=match):
+        selector(3, kernel=Cosine(), objective=Coverage()).fit(rows, target=-rows)
+    with pytest.raises(InputError, match=r"under Gaussian\(width=0.01\) .* for this width: choose a larger one"):
+        selector(3, kernel=Gaussian(0.01), objective=Coverage()).fit(rows, target=rows + 10)

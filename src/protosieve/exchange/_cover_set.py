@@ -40,7 +40,6 @@ class CoverSet:
     def __init__(self, room: int, n_rows: int, dtype: np.dtype[Any], margin: float = 0.0) -> None:
         self.room = room
         self.numbers: NDArray[np.int64] = np.full(room, -1, np.int64)  # of the members; -1 in empty places
-        self.exchanged = 0
         self._least = max(margin, _ROUNDING * float(np.finfo(dtype).eps))
         self._near = np.zeros((n_rows, room + 1), dtype)  # the last place is always empty
         self._first, self._second = np.zeros((2, n_rows), dtype)
@@ -55,10 +54,6 @@ class CoverSet:
         """What f would lose with each member."""
         lost = np.subtract(self._first, self._second, dtype=np.float64)
         return _added(self._nearest, lost, self.room + 1)[:-1]
-
-    def gains(self, similarities: Array) -> Float64:
-        """What f would gain by each newcomer alone, in an additional place."""
-        return np.asarray(np.maximum(similarities - self._first, 0).sum(axis=1, dtype=np.float64))
 
     def covering(self) -> NDArray[np.int64]:
         """The numbers of the members that cover any row: of equal ones the first does."""
@@ -92,7 +87,6 @@ class CoverSet:
             gain, saved, costs = gain + (after[0] - before[0]), saved + (after[1] - before[1]), self.costs()
             self.numbers[place], gain[row] = numbers[row], -np.inf
             made += 1
-            self.exchanged += 1
 
     def _sums(self, similarities: Array, rows: Indices | None = None) -> tuple[Float64, Float64]:
         """What each newcomer gains, and what it saves of each member's cost, over all rows of the target or some."""

@@ -6,7 +6,7 @@ from protosieve.means._calibrated_mean import CalibratedMean
 from protosieve.means._exact import ExactMean
 from protosieve.means._reservoir import ReservoirMean
 from protosieve.means._sampling import Judge, SamplingError
-from protosieve.means._sizes import candidates_in, candidates_of, judging_for, points_for, sample_for
+from protosieve.means._sizes import candidates_in, candidates_of, judging_for, points_for, sample_for, with_held_out
 
 __all__ = [
     "FOREVER",
@@ -29,4 +29,5 @@ __all__ = [
     "points_for",
     "points_of",
     "sample_for",
+    "with_held_out",
 ]

@@ -19,7 +19,15 @@ from protosieve.kernels import Kernel
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
-__all__ = ["candidates_in", "candidates_of", "enough_points", "judging_for", "points_for", "sample_for"]
+__all__ = [
+    "candidates_in",
+    "candidates_of",
+    "enough_points",
+    "judging_for",
+    "points_for",
+    "sample_for",
+    "with_held_out",
+]
 
 # So many for each prototype, between two bounds (measured: docs/means.md).
 _POINTS = 4, 1024, 3072
@@ -50,6 +58,11 @@ def points_for(n_prototypes: int) -> int:
 def sample_for(n_prototypes: int, width: int) -> int:
     """How many rows of so many columns: those that may be chosen, and those held out."""
     candidates = min(_for(n_prototypes, _CANDIDATES), max(_CANDIDATES[1] // 2, _NUMBERS // width))
+    return with_held_out(candidates)
+
+
+def with_held_out(candidates: int) -> int:
+    """The size of a sample in which so many may be chosen."""
     return candidates + candidates // _HELD_OUT
 
 

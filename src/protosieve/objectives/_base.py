@@ -127,6 +127,13 @@ class Objective(ABC):
         """In messages: what to do where no row is worth anything."""
         return "No row helps on its own"
 
+    def none_helps(self, n_rows: int) -> str:
+        """In messages: that no row is worth anything, and what to do."""
+        return (
+            f"none of the {n_rows} rows has a positive {self.pull_means} under {self.describe()}, so no "
+            f"{'' if self.signed else 'non-negative '}weights help. {self.remedy()}"
+        )
+
     def describe(self) -> str:
         """Itself, in messages."""
         return repr(self)

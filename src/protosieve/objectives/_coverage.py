@@ -1,10 +1,11 @@
 """Coverage: every row of the target should have a prototype near it."""
 
 import copy
+import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +16,15 @@ from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, Points
-from protosieve.means import FOREVER, candidates_in
+from protosieve.means import FOREVER, candidates_in, with_held_out
 from protosieve.objectives._base import Block, Need, Objective, Weighed
-from protosieve.sampling import UniformSample, hashes
+from protosieve.sampling import EVERY, SampledRows, UniformSample, hashes
 
 __all__ = ["Coverage", "Covered"]
 
 _BLOCK = 512
 _CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
-_JUDGES = 4  # for so many rows that prototypes are chosen by, one that only judges them
 
 
 @storable
@@ -74,6 +74,31 @@ class Covered:
 
 @storable
 @dataclass(eq=False)
+class Begun:
+    """A sample of the target, and how rows are compared with it."""
+
+    kernel: Kernel
+    drawn: UniformSample
+    follows: bool = False  # whether the stream is the target
+    compared: bool = True  # whether rows are compared with it as they come
+    snapshot: Array | None = None  # by these, where it follows the stream
+    adopted: int = 0  # rows seen when that was made
+    points: Points | None = field(default=None, init=False, repr=False)  # the same, prepared
+
+    def __deepcopy__(self, memo: object) -> "Begun":
+        """A copy that shares all but the sample: other arrays are replaced, never written to."""
+        twin = copy.copy(self)
+        twin.drawn = copy.deepcopy(self.drawn)
+        return twin
+
+    def _check_form(self) -> None:
+        require(self.snapshot is None or are_rows(self.snapshot), "the rows of a target")
+        require((self.snapshot is not None) == (self.follows and self.compared), "the rows of a target")
+        require(are_counts(self.adopted) and self.adopted <= self.drawn.seen, "what is known of a target")
+
+
+@storable
+@dataclass(eq=False)
 class Coverage(Objective):
     """``f(S) = mean over the target of max_{s in S} k(x, s)``: the similarity of a row to its nearest prototype.
 
@@ -83,23 +108,25 @@ class Coverage(Objective):
     k-medoids. A row is not covered by a prototype of similarity zero or less, as those of `Cosine` may be: f counts
     ``max(k, 0)``.
 
-    Weights are the shares of the target that are nearest to each prototype; they sum to 1.
+    Weights are the shares of the target that are nearest to each prototype. Rows that none covers have no nearest: the
+    weights sum to the share of the rows that are covered at all, which is 1 where similarities are positive.
 
     Parameters
     ----------
     sample : int, default 8192
         Rows of the target by which rows are chosen, drawn at random; a quarter as many are drawn to judge the result.
-        If the target has no more rows than that in all, it is known exactly.
+        If the target has no more rows than these together, all of them judge.
 
     Notes
     -----
     The kernel is that of the selector. Which rows are nearest does not depend on the width of a Gaussian, only how much
     a row far from all prototypes counts; the result hardly does either.
 
-    `ProtoSwap` compares rows when a result is asked for, and covers most. `ProtoDash` is greedy. `Streak`,
-    `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target they do so by the sample as it was when
-    the stream had nine tenths of its rows, and all sets are compared with it anew when it changes. A row costs as many
-    kernel values as the sample has rows, and a set keeps a number for each of these.
+    `ProtoSwap` compares rows when a result is asked for, and with a target that is given as they come, too, and covers
+    most. `ProtoDash` is greedy. `Streak`, `SieveStreaming` and `ProtoBasic` judge rows as they come. Without a target
+    they do so by the sample as it was when the stream had nine tenths of its rows, without the fifth of it that only
+    judges results; all sets are compared with it anew when it changes. A row costs as many kernel values as the sample
+    has rows, and a set keeps a number for each of these.
 
     ``result_.certificate.best`` says how much less is covered than by the best rows of the same number, which nobody
     knows: see `protosieve.result.BestOfSize`.
@@ -127,136 +154,175 @@ class Coverage(Objective):
     signed = False
 
     sample: int = 8192
-    kernel: Kernel | None = field(default=None, repr=False, compare=False)
-    drawn: UniformSample | None = field(default=None, repr=False, compare=False)
-    follows: bool = field(default=False, repr=False, compare=False)  # whether the stream is the target
-    compared: bool = field(default=False, repr=False, compare=False)  # whether rows are compared with it as they come
-    snapshot: Array | None = field(default=None, repr=False, compare=False)  # by these, where it follows the stream
-    adopted: int = field(default=0, repr=False, compare=False)  # rows seen when that was made
-    _points: Points | None = field(default=None, init=False, repr=False, compare=False)  # the same, prepared
+    _begun: Begun | None = field(default=None, repr=False, compare=False)  # set by `over` and `by`
+    kernel: Kernel | None = field(default=None, init=False, repr=False, compare=False)  # that of the selector
 
     def __post_init__(self) -> None:
         if isinstance(self.sample, bool) or not isinstance(self.sample, numbers.Integral) or self.sample < 1:
             raise ParameterError(f"Coverage: {arg('sample')} must be a whole number of at least 1, got {self.sample!r}")
+        self.kernel = None if self._begun is None else self._begun.kernel
 
-    def __deepcopy__(self, memo: object) -> "Coverage":
-        """A copy that shares all but the sample: other arrays are replaced, never written to."""
-        twin = copy.copy(self)
-        twin.drawn = copy.deepcopy(self.drawn)
-        return twin
+    @property
+    def begun(self) -> Begun:
+        """What is known of the target, once there is one."""
+        assert self._begun is not None
+        return self._begun
 
     def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int, compared: bool) -> "Coverage":
         """The objective for a target, or for a stream of rows like these, its first, that is its own."""
-        drawn = UniformSample.empty(self.sample - (-self.sample // _JUDGES), like, seed)
-        found = replace(self, kernel=kernel, drawn=drawn, follows=target is None, compared=compared)
+        drawn = UniformSample.empty(max(with_held_out(self.sample), self.sample + 1), like, seed)
+        found = replace(self, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
             drawn.settle()
         elif compared:
-            found.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
+            found.begun.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
         return found
 
     def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
         """The objective for a target by rows that were drawn at random of its ``population`` rows, in any order.
 
-        The last fifth of them judges: candidates, where they are of the same sample, must not be among these. If the
-        rows are the whole target and not too many, all of them choose and judge.
+        Of the last fifth of them the first judge: candidates, where they are of the same sample, must not be among
+        these. If the rows are the whole target and not too many, all of them choose and judge.
         """
-        if len(rows) == population <= self.sample + self.sample // _JUDGES:
-            return replace(self, kernel=kernel, drawn=UniformSample.drawn(rows, population), follows=False)
-        judging = candidates_in(len(rows))
-        choosing = min(self.sample, judging)
-        kept = np.concatenate([rows[:choosing], rows[judging:]])
+        most = with_held_out(self.sample)
+        if len(rows) == population <= most:
+            return replace(self, _begun=Begun(kernel, UniformSample.drawn(rows, population)))
+        judging = min(candidates_in(len(rows)), len(rows) - 1)
+        choosing = max(min(self.sample, judging), 1)
+        kept = np.concatenate([rows[:choosing], rows[judging:][: max(most - self.sample, 1)]])
         drawn = UniformSample.drawn(kept, population)
-        return replace(self, sample=choosing, kernel=kernel, drawn=drawn, follows=False)
+        return replace(self, sample=choosing, _begun=Begun(kernel, drawn))
 
     def describe(self) -> str:
         return repr(self.kernel)
 
-    def remedy(self) -> str:
-        return "All rows are too far from the target for this width: choose a larger one"
+    def none_helps(self, n_rows: int) -> str:
+        remedy = "Do not centre the rows, or use Gaussian()"
+        if self.compared_by.nonnegative:
+            remedy = "All are too far from it for this width: choose a larger one"
+        return (
+            f"none of the {n_rows} rows covers any row of the target: under {self.kernel!r} no similarity to these is "
+            f"above 0. {remedy}"
+        )
 
     def keeps_more(self) -> str:
         return "ProtoSwap and ProtoDash keep as many as add anything; copies of a row add nothing"
 
     def block(self, first: int, rows: Array) -> Block:
         """Rows with what each covers alone, O(B sample d); as they are where they are not compared yet."""
-        if not self.compared:
+        if not self.begun.compared:
             return Block(first, rows, Points(rows), np.zeros(len(rows)), np.ones(len(rows)))
+        points = self._prepared(rows)
+        found = self.similarities(points, self.target, np.arange(first, first + len(rows)))
+        np.maximum(found, 0, out=found)
+        return Block(first, rows, points, found.mean(axis=1, dtype=np.float64), np.ones(len(rows)), similarities=found)
+
+    def similarities(self, rows: Array | Points, target: Points, numbers: NDArray[np.int64]) -> Array:
+        """Of rows of these numbers to those of the target, a line each; `InputError` where one is not finite."""
+        points = rows if isinstance(rows, Points) else self._prepared(rows)
         with np.errstate(all="ignore"):
-            points = self.compared_by.prepare(rows)
-            similarities = np.maximum(self.compared_by.block(points, self.target), 0)
-            mu = similarities.mean(axis=1, dtype=np.float64)
-        wrong = np.flatnonzero(~np.isfinite(mu))
+            found = self.compared_by.block(points, target)
+            means = found.mean(axis=1, dtype=np.float64)
+        wrong = np.flatnonzero(~np.isfinite(means))
         if len(wrong):
-            raise InputError(
-                f"row {first + wrong[0]}: its similarity to the target under {self.compared_by!r} is {mu[wrong[0]]}; "
-                f"scale the columns or choose a width that {rows.dtype} can hold"
-            )
-        return Block(first, rows, points, mu, np.ones(len(rows)), similarities=similarities)
+            self._refuse(f"row {numbers[wrong[0]]}: its similarity to the target", means[wrong[0]], found.dtype)
+        return found
+
+    def _prepared(self, rows: Array) -> Points:
+        with np.errstate(all="ignore"):
+            return self.compared_by.prepare(rows)
+
+    def _refuse(self, what: str, value: float, dtype: np.dtype[Any]) -> NoReturn:
+        raise InputError(
+            f"{what} under {self.compared_by!r} is {value}; scale the columns or choose a width that {dtype} can hold"
+        )
 
     def at_zero(self, rows: Array) -> Float64:
         parts = (self.block(0, rows[start : start + _BLOCK]).mu for start in range(0, len(rows), _BLOCK))
         return np.concatenate([np.zeros(0), *parts])
 
+    def means(self, rows: Array) -> Float64:
+        """What each of many rows covers alone."""
+        return self.at_zero(rows)
+
     def observe(self, block: Block) -> None:
-        if self.follows:
+        if self.begun.follows:
             self._sample.observe(block.rows, block.numbers)
 
     @property
     def in_threads(self) -> bool:
-        return self.compared and self.compared_by.in_threads
+        return self.begun.compared and self.compared_by.in_threads
 
     def rows_ahead(self) -> int:
         """A refresh is due when the stream has grown by a tenth; after the first block, that all begins with."""
-        if not (self.follows and self.compared):
+        if not (self.begun.follows and self.begun.compared):
             return FOREVER
-        return max(-(-11 * self.adopted // 10), 1) - self._sample.seen
+        return max(-(-11 * self.begun.adopted // 10), 1) - self._sample.seen
 
     def refresh(self) -> bool:
-        if not (self.follows and self.compared) or self.adopted == self._sample.seen:
+        if not (self.begun.follows and self.begun.compared) or self.begun.adopted == self._sample.seen:
             return False
         self._sample.settle()
-        self.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
-        self.adopted, self._points = self._sample.seen, None
+        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
+        self.begun.adopted, self.begun.points = self._sample.seen, None
         return True
 
     @property
     def _sample(self) -> UniformSample:
-        assert self.drawn is not None
-        return self.drawn
+        return self.begun.drawn
 
     @property
     def compared_by(self) -> Kernel:
         """The kernel, once there is one."""
-        assert self.kernel is not None
-        return self.kernel
+        return self.begun.kernel
 
     @property
     def target(self) -> Points:
         """The rows of the target by which rows are judged as they come."""
-        if self._points is None:
-            self._points = self.chosen_by() if self.snapshot is None else self.compared_by.prepare(self.snapshot)
-        return self._points
+        if self.begun.points is None:
+            self.begun.points = self.chosen_by() if self.begun.snapshot is None else self._prepared(self.begun.snapshot)
+        return self.begun.points
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
-        return self.compared_by.prepare(self._sample.settled().rows[: self.sample])
+        return self._prepared(self._sample.settled().rows[: self.sample])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
         sample = self._sample.settled()
         return sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=True)
 
+    def may_be_chosen(self, sampled: SampledRows) -> SampledRows:
+        """Of a sample of the stream, drawn by the same ``seed``, the rows that do not judge."""
+        sample = self._sample.settled()
+        if sample.is_whole or not self.begins(sampled):
+            return sampled
+        judges = self._part(sample.numbers, sample.numbers, judges=True)
+        return sampled.take(np.flatnonzero(~np.isin(sampled.numbers, judges)))
+
+    def begins(self, sampled: SampledRows) -> bool:
+        """Whether the stream of which this is a sample begins with the target, as where it is its own: rows of the same
+        numbers are the same.
+        """
+        sample = self._sample.settled()
+        _, here, there = np.intersect1d(sampled.numbers, sample.numbers, return_indices=True)
+        return len(here) > 0 and np.array_equal(sampled.rows[here], sample.rows[there])
+
+    @property
+    def seed(self) -> int:
+        """Of the sample."""
+        return self._sample.seed
+
     def _part(self, rows: Array, numbers: NDArray[np.int64], *, judges: bool) -> Array:
-        """Those of the sample that judge, or those that choose; all if there are none."""
+        """Those of the sample that judge, or those that choose; one at least."""
         mine = self._are_judges(numbers) == judges
-        return rows[mine] if mine.any() else rows
+        return rows[mine] if mine.any() else rows[-1:]
 
     def _are_judges(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
-        if self.follows and self.compared:
-            return np.asarray(hashes(self._sample.seed + 1, numbers) % np.uint64(_JUDGES + 1) == 0)
+        if self.begun.follows and self.begun.compared:
+            return np.asarray(hashes(self._sample.seed + 1, numbers) >= np.uint64(candidates_in(EVERY + 1)))
         return np.arange(len(numbers)) >= self.sample
 
     # -- sets
@@ -265,7 +331,7 @@ class Coverage(Objective):
         """The set without members."""
         return Covered(0, 0.0, np.zeros(len(self.target), self.target.left.dtype))
 
-    def cover(self, rows: Array, sets: Sequence[Sequence[int]]) -> list[Covered]:
+    def cover(self, rows: Array, sets: Sequence[Sequence[int] | Indices]) -> list[Covered]:
         """What sets of these rows cover, each given by the places of its members. O(len(rows) sample d)."""
         points, target = self.compared_by.prepare(rows), self.target
         near = np.zeros((len(sets), len(target)), target.left.dtype)
@@ -347,26 +413,27 @@ class Coverage(Objective):
         return np.asarray(np.sqrt(block.mu))
 
     def upper_bound(self, step: int) -> float:
-        """``k(x, s) <= |phi(x)| |phi(s)|``: of rows no longer than the known ones none covers more."""
-        judges, known = (self.compared_by.prepare(of) for of in (self.judged_by(), self._sample.settled().rows))
-        return float(self._lengths(judges).mean() * self._lengths(known).max())
+        return self.bound_with(self._sample.rows[:0])
+
+    def bound_with(self, rows: Array) -> float:
+        """``k(x, s) <= |phi(x)| |phi(s)|``: no row covers more that is no longer than these and the known ones."""
+        found = (self.judged_by(), self._sample.settled().rows, rows)
+        judges, known, more = (self._lengths(self._prepared(of)) for of in found)
+        bound = float(judges.mean() * max(known.max(), more.max(initial=0)))
+        if not math.isfinite(bound):
+            self._refuse("the largest similarity of a row to itself", bound, rows.dtype)
+        return bound
 
     def running_bound(self, step: int) -> float:
         lengths = self._lengths(self.target)
         return float(lengths.mean() * lengths.max())
 
     def moving_bound(self, step: int) -> float | None:
-        return self.running_bound(step) if self.follows else None
+        return self.running_bound(step) if self.begun.follows else None
 
     def _lengths(self, points: Points) -> Float64:
-        return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
-
-    def _check_form(self) -> None:
-        kernel, drawn, snapshot = self.kernel, self.drawn, self.snapshot
-        require((kernel is None) == (drawn is None), "the sample of a target")
-        require(snapshot is None or are_rows(snapshot), "the rows of a target")
-        require((snapshot is not None) == (self.follows and self.compared), "the rows of a target")
-        require(drawn is None or (are_counts(self.adopted) and self.adopted <= drawn.seen), "what is known of a target")
+        with np.errstate(all="ignore"):
+            return np.sqrt(self.compared_by.diagonal(points), dtype=np.float64)
 
 
 def _gained(similarities: Array, near: Array) -> Array:

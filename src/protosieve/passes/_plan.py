@@ -126,7 +126,7 @@ class Plan:
         """Rows most like the target that are kept: ProtoBasic's, and of another target than the inputs candidates."""
         return self.n_prototypes if self.target is None else nearest_for(self.n_prototypes)
 
-    def sums(self, stage: str, objective: KernelMean, *, of_target: bool, of_input: bool) -> SumsPass:
+    def sums(self, stage: str, objective: KernelMean | Coverage, *, of_target: bool, of_input: bool) -> SumsPass:
         """The pass over all rows of the target, of the inputs, or of what is both."""
         return SumsPass(
             stage=stage,
@@ -150,12 +150,16 @@ class Plan:
                 return KernelMean(self.kernel, FixedMean.over(self.kernel, sample.rows, sample.seen))
             return KernelMean(self.kernel, calibrated(self.kernel, sample, sums, judging_for(self.n_prototypes)))
 
-    def best(self, objective: KernelMean, sums: Sums | None) -> Best:
-        """The rows most like the target, under their numbers in the whole."""
+    def best(self, objective: KernelMean | Coverage, sums: Sums | None) -> Best:
+        """The rows most like the target, under their numbers in the whole; none of inputs that cover themselves, which
+        are compared with the sample only.
+        """
         if sums is not None:
             return Best(self.numbering.numbers(sums.best.indices), sums.best.rows, sums.best.pull)
         rows, held = self.working(self.candidates.rows), self.candidates
         found, order = Best.none(rows), np.argsort(held.numbers)
+        if isinstance(objective, Coverage) and self.target is None:
+            return found
         with one_thread():
             found.take(objective.means(rows)[order], held.numbers[order], rows[order], self._n_best)
         return found
@@ -163,32 +167,17 @@ class Plan:
     @cached_property
     def coverage(self) -> Coverage:
         """What results are judged by if prototypes are to cover the target: the sample of it."""
-        wanted = self.job.options.objective["objective"]
-        found = wanted.by(self.kernel, self._sample.rows, self.n_target)
-        return replace(found, compared=self.job.options.judges_rows)
+        found: Coverage = self.job.options.objective["objective"]
+        return found.by(self.kernel, self._sample.rows, self.n_target)
 
-    def covering(self) -> Prototypes:
-        """ProtoSwap's choice of rows that cover the target."""
-        drawn = self._candidates
-        return self._swap.choose_from(drawn, Best.none(drawn.rows), self.coverage, self.n_rows)
-
-    @property
-    def _swap(self) -> ProtoSwap:
-        selector = self.selector(self.kernel)
+    def chosen(self, objective: KernelMean | Coverage, best: Best) -> Prototypes:
+        """ProtoSwap's choice of rows that match or cover the target."""
+        selector, drawn = self.selector(self.kernel), candidates_of(self.candidates)
         assert isinstance(selector, ProtoSwap)
-        return selector
-
-    @property
-    def _candidates(self) -> SampledRows:
-        drawn = candidates_of(self.candidates)
-        return replace(drawn, rows=self.working(drawn.rows))
-
-    def chosen(self, objective: KernelMean, best: Best) -> Prototypes:
-        """ProtoSwap's choice of rows that match the target."""
-        drawn = self._candidates
+        drawn = replace(drawn, rows=self.working(drawn.rows))
         if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
             drawn = SampledRows.joined([drawn, best.others(drawn)])
-        return self._swap.choose_from(drawn, best, objective, self.n_rows)
+        return selector.choose_from(drawn, best, objective, self.n_rows)
 
     def choosing(self, objective: KernelMean | Coverage) -> ChoosePass:
         """The pass of a method that judges rows one by one."""
@@ -239,9 +228,9 @@ class Plan:
         return FetchPass("fetch", self.encoding, keys, self.job.skip), homes
 
 
-def _for_rows(objective: KernelMean) -> KernelMean:
+def _for_rows(objective: KernelMean | Coverage) -> KernelMean | Coverage:
     """As much of it as judges the rows of a pass: a calibrated mean does so by its points, without the sample."""
-    if not isinstance(objective.mean, Calibrated):
+    if isinstance(objective, Coverage) or not isinstance(objective.mean, Calibrated):
         return objective
     with one_thread():
         return replace(objective, mean=objective.mean.quick)

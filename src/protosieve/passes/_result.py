@@ -136,7 +136,7 @@ def _random_residual(found: Selected) -> float:
     """The residual of as many random rows of the input, with their best weights."""
     rows, judge = found.random.astype(found.result.rows.dtype, copy=False), found.judge
     if isinstance(judge, Coverage):
-        return Certificate(judge.weigh(rows, np.zeros(len(rows))).value, judge.upper_bound(_BLOCK)).residual
+        return Certificate(judge.weigh(rows, np.zeros(len(rows))).value, judge.bound_with(rows)).residual
     gram, mu = judge.exact(rows)
     weights, sampled = NonNegativeQP.from_gram(gram, mu).weights, judge.sampled()
     if sampled is not None:

@@ -1,6 +1,7 @@
 """Pass B: every row counts, in the sums of the mean at its points, and as one of the best rows."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import Block
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value, check_count
@@ -59,7 +60,7 @@ class SumsPass(Pass[Sums]):
 
     stage: str
     encoding: Encoding
-    objective: KernelMean
+    objective: KernelMean | Coverage
     most: int  # best rows that are wanted; 0 for rows that cannot be chosen
     n_points: int  # 0 for rows of no target
     dtype: str  # of rows
@@ -87,11 +88,11 @@ class SumsPass(Pass[Sums]):
         strips = [rows[start : start + _STRIP] for start in range(0, len(rows), _STRIP)]
         try:
             with one_thread():
-                found = [self.objective.block(0, strip) for strip in strips]
+                found = [(one.sums, one.pull) for one in map(partial(self.objective.block, 0), strips)]
         except InputError as error:
             raise self._first_error(block, rows, partition) or error from error
-        sums = [one.sums for one in found if one.sums is not None]
-        return _Seen(rows, sums, np.concatenate([one.pull for one in found]))
+        sums, pull = zip(*found, strict=True)
+        return _Seen(rows, [one for one in sums if one is not None], np.concatenate(pull))
 
     def take(self, value: Sums, block: Block, seen: _Seen, partition: Partition) -> None:
         for sums in seen.sums if self.n_points else ():

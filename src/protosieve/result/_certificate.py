@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError, arg
@@ -18,15 +18,16 @@ _FEWEST = 3  # rows whose spread says anything
 
 @dataclass(frozen=True)
 class BestOfSize:
-    """How far a selection that covers is from the best of its size, which nobody knows.
+    """How far a selection that covers is from the best rows of the target of its size, which nobody knows.
 
     What is covered is submodular: a row adds less to more rows. So for the best ``size`` rows S* of the ``candidates``,
 
         f(S*)  <=  f(S + S*)  <=  f(S) + sum_{j in S*} (f(S + j) - f(S))  <=  f(S) + the ``size`` largest gains
 
     which is the ``bound``, or closer (see `Coverage.best_possible`). Candidates are the known rows of the target, all
-    of them or a uniform sample; nothing is claimed of others. Where only some rows of the target judge, which had no
-    part in the choice, value and bound are estimates for its ``population``.
+    of them or a uniform sample; nothing is claimed of others. Where a target was given they are not the rows that could
+    be chosen, so the selection may cover more than any of them; the share is 1 then. Where only some rows of the target
+    judge, which had no part in the choice, value and bound are estimates for its ``population``.
 
     Attributes
     ----------
@@ -38,6 +39,8 @@ class BestOfSize:
         Rows of the target that judge, and how many there are.
     standard_error : float
         Of the `ratio`; 0 where all rows judge.
+    unseen : float
+        What one row more would take from the `ratio` that the best cover, and the selection does not.
     """
 
     size: int
@@ -47,6 +50,7 @@ class BestOfSize:
     judges: int
     population: int
     standard_error: float
+    unseen: float = 0.0
 
     @classmethod
     def by(cls, near: Float64, most: Float64, full: float, size: int, candidates: int, population: int) -> "BestOfSize":
@@ -56,37 +60,41 @@ class BestOfSize:
         n, value = len(near), float(near.mean())
         best = most if most.mean() < full else np.full(n, full)
         bound, left_out = float(best.mean()), 1 - n / population
-        if not left_out or not bound > 0:
-            error = 0.0
-        elif n < _FEWEST:
-            error = math.inf
-        else:
-            error = float(np.std(near - value / bound * best, ddof=1)) / bound * math.sqrt(left_out / n)
-        return cls(size, candidates, value, bound, n, population, error)
+        error, unseen = 0.0, 0.0
+        if left_out and bound > 0:
+            ratio = value / bound
+            left = np.append(near - ratio * best, -ratio * best.max())  # judges may have met no row like the last
+            error = float(np.std(left, ddof=1)) / bound * math.sqrt(left_out / n) if n >= _FEWEST else math.inf
+            unseen = -float(left.mean()) / bound * left_out
+        return cls(min(size, candidates), candidates, value, bound, n, population, error, unseen)
 
     @property
     def ratio(self) -> float:
-        """``value / bound``: the selection covers this share of the best or more, by the rows that judge."""
-        return self.value / self.bound if self.bound > 0 else 1.0
+        """``value / bound``, at most 1: the selection covers this share of the best, by the rows that judge."""
+        return min(self.value / self.bound, 1.0) if self.bound > 0 else 1.0
 
     def at_least(self, level: float = 0.95) -> float:
         """The share for all rows of the target, in a share ``level`` of samples; `ratio` where all rows judge.
 
         The mean of ``f(S) - ratio f(S*)`` over rows that had no part in the choice is nearly normal. How much it varies
-        is known of the rows with the largest gains only, and taken from there.
+        is known of the rows with the largest gains only, and taken from there. Of a few rows that the best cover and
+        the selection does not, judges may have met none: so one counts that they have not seen, as in the exact bound
+        of a share (Clopper and Pearson 1934). That the spread of few judges is uncertain, Student's t knows.
         """
         _check_level(level)
         if math.isinf(self.standard_error):
             return 0.0
-        return max(0.0, self.ratio - max(0.0, float(ndtri(level))) * self.standard_error)
+        errors = max(0.0, float(stdtrit(self.judges - 1, level)))
+        return max(0.0, self.ratio - self.unseen - errors * self.standard_error)
 
     def __str__(self) -> str:
         best = f"what the best {self.size:,} of {self.candidates:,} rows of the target could cover"
+        others = "other" if self.judges == 1 else "others"
         if self.judges == self.population:
             return f"at least {_rounded_down(self.ratio)} % of {best}"
         return (
-            f"with 95 % confidence at least {_rounded_down(self.at_least())} % of {best}, by {self.judges:,} others of "
-            f"its {self.population:,}"
+            f"with 95 % confidence at least {_rounded_down(self.at_least())} % of {best}, by {self.judges:,} {others} "
+            f"of its {self.population:,}"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.objectives import Coverage, KernelMean
+from protosieve.objectives import KernelMean
 from protosieve.passes import (
     MOST,
     Job,
@@ -70,10 +70,7 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
         found, records = choice.selector.result_, choice.records()
         return plan.result(found, records.numbers, records, choice.selector.known_comparison())
-    if isinstance(objective, Coverage):
-        found = plan.covering()
-        return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
-    if sums is None and not plan.candidates.is_whole:
+    if sums is None and not plan.candidates.is_whole and job.targets:
         sums = driver.gather(plan.sums("sums", objective, of_target=False, of_input=True), job.inputs)
     found = plan.chosen(objective, plan.best(objective, sums))
     return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)

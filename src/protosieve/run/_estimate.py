@@ -48,7 +48,8 @@ class Estimate:
         """Over the input: one where the sample is enough; one more for a method that judges rows one by one."""
         is_whole = self._holds(self.rows)
         if self.covers:
-            return 2 if self.judges_rows and not (is_whole and self._holds(self.target_rows or 0)) else 1
+            known = is_whole and (not self.judges_rows or self._holds(self.target_rows or 0))
+            return 2 if (self.judges_rows or self.target_files) and not known else 1
         if self.judges_rows and not (is_whole and (self.target_passes <= 1)):
             return 2 if self.target_files else 3
         return 1 if is_whole else 2

@@ -20,7 +20,7 @@ from protosieve._threads import ahead_of
 from protosieve._typed import are_finite, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
-from protosieve.objectives import Block, Coverage, KernelMean, Objective, same
+from protosieve.objectives import Block, KernelMean, Objective, same
 from protosieve.result import Prototypes
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._rows import as_rows
@@ -222,8 +222,6 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         """Begin a stream of rows like these, judged by an objective that was made elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
-        if isinstance(objective, Coverage):
-            objective = replace(objective, compared=not self._chooses_from_sample)
         stream.objective = cast(ObjectiveT, objective)
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None
@@ -396,7 +394,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
 
     def _begin(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
         """Fix the target, the kernel and the mean, with the first block."""
-        stream.objective = cast(ObjectiveT, self._objective(rows, stream.target, stream.rng))
+        stream.objective = cast(ObjectiveT, self._objective(rows, stream.target, stream.rng, stream.is_target))
         if stream.is_target:
             assert stream.target is not None
             stream.is_target = stream.running.fixed_over(stream.target) is not None

@@ -212,7 +212,7 @@ class LazyPursuit:
         new = rows[place < 0]
         if len(new):
             points = self._source.points.take(new)
-            found[place < 0] = lines = self._objective.compared_by.block(points, self._objective.target)
+            found[place < 0] = lines = self._objective.similarities(points, self._objective.target, new)
             n = min(len(new), len(self._kept) - self._n_kept)
             self._place[new[:n]] = np.arange(self._n_kept, self._n_kept + n)
             self._kept[self._n_kept : self._n_kept + n] = lines[:n]

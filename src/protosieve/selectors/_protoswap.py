@@ -15,7 +15,7 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import ParameterError, arg
 from protosieve.exchange import CoverSet, Members
 from protosieve.kernels import Points
-from protosieve.means import candidates_in, candidates_of, sample_for
+from protosieve.means import candidates_in, candidates_of, sample_for, with_held_out
 from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
@@ -71,7 +71,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     greedy selection or better, and it needs no thresholds.
 
     *The candidates.* Exchanges are made over one uniform sample of the stream, when a result is asked for.
-    Of rows that are to match a fixed target, the 8 m that are most like it are candidates too. A quarter of them, in
+    Where a target is given, the 8 m rows that are most like it are candidates too (to cover: unless the stream begins
+    with it). A quarter of them, in
     random order, make a first set of an empty one. Then all are ranked by how near they are to an exchange, and the
     nearest quarter is offered, twice. Along the stream every row counts in the mean, and nothing is judged too early:
     the order of the rows, sorted or shuffled, does not matter. (A stream's median width is learnt from its first block,
@@ -88,7 +89,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     of it is updates of rank one.
 
     *The guarantee.* ProtoBasic's m rows are kept beside the set and the better of the two is the result, so it is worth
-    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper).
+    at least ``c_m / C_m`` of the best m rows (Theorem 5.3 of the paper). So it is for `Coverage` of another
+    target than the stream, by Theorem 5.5. Of the stream itself no row is compared before a result is asked for, and
+    the candidates are all there is: m of them are the first set, and exchanges only raise what it covers.
 
     Parameters
     ----------
@@ -211,7 +214,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         auto = isinstance(self.candidates, str)
         size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
         if isinstance(objective, Coverage):
-            return UniformSample.empty(size, block.rows, int(rng.integers(2**63)))
+            return UniformSample.empty(size if auto else with_held_out(size), block.rows, objective.seed)
         kept = objective.mean.stream_sample()
         if kept is not None and (candidates_in(size) if auto else size) <= candidates_in(kept.size):
             return None
@@ -220,7 +223,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        if not isinstance(objective, Coverage):
+        if not isinstance(objective, Coverage) or objective.begun.compared:
             progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
@@ -267,37 +270,47 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
     def _candidates(self, progress: Swapping, objective: KernelMean) -> SampledRows:
         """The candidates as of now."""
-        sample = self._kept(progress, objective)
-        if isinstance(self.candidates, str):
-            return candidates_of(sample)
-        return sample.settled().held.take(slice(int(self.candidates)))
+        sample = self._kept(progress, objective).settled()
+        if isinstance(objective, Coverage):
+            sample = replace(sample, held=objective.may_be_chosen(sample.held))
+        if not isinstance(self.candidates, str):
+            return sample.held.take(slice(int(self.candidates)))
+        return candidates_of(sample)
 
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
         if isinstance(objective, Coverage):
-            return self._covering(self._candidates(progress, objective), objective)
+            drawn, best = self._candidates(progress, objective), progress.best
+            is_own = objective.begins(drawn)  # a sample has enough of what it is like itself
+            return self._covering(drawn, Best.none(drawn.rows) if is_own else best, objective)
         return self._better(progress.members or self._from_candidates(progress, objective), progress.best, objective)
 
-    def _covering(self, drawn: SampledRows, objective: Coverage) -> Selection:
-        """The candidates that exchanges make cover the target best, from any m of them.
+    def _covering(self, drawn: SampledRows, best: Best, objective: Coverage) -> Selection:
+        """The candidates that exchanges make cover the target best, from any m of them, or ProtoBasic's rows.
 
         A block is compared with the whole target, and the best exchange made with it as long as there is one.
         """
-        kernel, target, rng = objective.compared_by, objective.chosen_by(), np.random.default_rng(0)
+        if isinstance(self.candidates, str):
+            drawn = SampledRows.joined([drawn, best.others(drawn)])
+        target, rng = objective.chosen_by(), np.random.default_rng(0)
         found = CoverSet(self.n_prototypes, len(target), target.left.dtype, self.margin)
 
         def similarities(places: Indices) -> Array:
-            return kernel.block(kernel.prepare(drawn.rows[places]), target)
+            return objective.similarities(drawn.rows[places], target, drawn.numbers[places])
 
         order = np.arange(len(drawn))  # which is that of hashes
         members = order[: self.n_prototypes]
         found.fill(similarities(members), members)
         for _ in range(self.passes or _PASSES):
             blocks = [order[start : start + _COVERING] for start in range(0, len(order), _COVERING)]
-            compared = ahead_of(similarities, blocks, in_threads=kernel.in_threads)
+            compared = ahead_of(similarities, blocks, in_threads=objective.compared_by.in_threads)
             exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
             if not any(exchanged):
                 break
             order = rng.permutation(order)
+        basic = best.first(self.n_prototypes).selection()
+        kept = np.arange(len(basic.rows))
+        if len(kept) and objective.cover(basic.rows, [kept])[0].value * len(target) > found.value:
+            return basic
         chosen = np.sort(found.covering())
         return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
 
@@ -331,12 +344,11 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
 
         What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
         elsewhere. Candidates are judged by the mean as it is now, whatever it was when they came. It stays unfitted.
-        To cover a target takes no best rows.
         """
         self._check_parameters()
         with one_thread():
             if isinstance(objective, Coverage):
-                chosen = self._covering(candidates, objective)
+                chosen = self._covering(candidates, best, objective)
                 return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
             drawn = replace(candidates, mu=objective.means(candidates.rows))
             chosen = self._better(self._exchange(drawn, objective), best, objective)

@@ -258,10 +258,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         """The result: rows with their weights, solved in float64, the largest weight first."""
         stated: Objective = objective if self._compares_rows else self.objective  # as the user put it
         if not len(chosen.indices):
-            raise InputError(
-                f"none of the {n_seen} rows has a positive {stated.pull_means} under {stated.describe()}, so no "
-                f"{'' if stated.signed else 'non-negative '}weights help. {stated.remedy()}"
-            )
+            raise InputError(stated.none_helps(n_seen))
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights = weighed.weights
         order = np.lexsort((chosen.indices, -np.abs(weights)))
@@ -401,13 +398,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self.objective.check(rows, "X")
         return None
 
-    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator) -> Objective:
-        """The objective, with the kernel's width learnt from the target, or else from the first block."""
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator, own: bool = False) -> Objective:
+        """The objective, with the kernel's width learnt from the target, or else from the first block; the target may
+        be all rows that are to come (``own``).
+        """
         if not self._compares_rows:
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
         if isinstance(self.objective, Coverage):
-            as_they_come = not self._chooses_from_sample
+            as_they_come = not (self._chooses_from_sample and (own or target is None))
             return self.objective.over(kernel, target, first, int(rng.integers(2**63)), as_they_come)
         seed = np.random.default_rng(rng.integers(2**63))
         mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes)
@@ -437,7 +436,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
 def certificate_of_cover(objective: Coverage, prototypes: Array, value: float, size: int) -> Certificate:
     """Of prototypes that cover so much, where so many were asked for; see `Coverage.best_possible`."""
-    full = objective.upper_bound(len(prototypes))
+    full = objective.bound_with(prototypes)
     near, most, candidates = objective.best_possible(prototypes, size)
     best = BestOfSize.by(near, most, full, size, candidates, objective.n_target)
     return Certificate(value, full, whole=objective.whole(), best=best)

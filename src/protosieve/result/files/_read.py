@@ -154,7 +154,8 @@ def _best(known: Mapping[str, Any] | None) -> BestOfSize | None:
         return None
     size, candidates, judges, population = (int(known[name]) for name in ("size", "candidates", "judges", "population"))
     value, bound, error = (_number(known[name], math.inf) for name in ("value", "bound", "standard_error"))
-    return BestOfSize(size, candidates, value, bound, judges, population, error)
+    unseen = _number(known.get("unseen", 0.0))
+    return BestOfSize(size, candidates, value, bound, judges, population, error, unseen)
 
 
 def _trace(known: Mapping[str, Any]) -> Trace:
