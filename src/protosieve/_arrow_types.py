@@ -2,8 +2,6 @@
 
 import pyarrow as pa
 
-__all__ = ["is_binary", "is_list", "is_list_view", "is_number", "is_text", "is_time"]
-
 
 def is_number(kind: pa.DataType) -> bool:
     """Integers, floats and decimals."""

@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from protosieve.errors import OutputError
 
-__all__ = ["check_place", "check_replaceable", "is_pipe", "replacing", "write_whole"]
-
 _KINDS = (  # what a file must not take the place of
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISCHR, "a device"),

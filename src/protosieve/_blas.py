@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-__all__ = ["one_thread"]
-
 
 @cache
 def _controller() -> ThreadpoolController:

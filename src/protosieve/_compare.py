@@ -39,8 +39,6 @@ from protosieve.selectors import (
 )
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["KNOWN", "Comparison", "compare"]
-
 _SELECTORS = {cls.method: cls for cls in SELECTORS}
 _RANDOM, _KMEANS, _COVER = "random", "kmeans", "cover"
 KNOWN = tuple(sorted([*_SELECTORS, _RANDOM, _KMEANS, _COVER]))  # methods by name

@@ -1,17 +1,5 @@
 """The defaults of `select` that say something, for all who take its arguments; it imports nothing, as help is quick."""
 
-__all__ = [
-    "BAD_ROWS",
-    "GOAL",
-    "KERNEL",
-    "MAX_CATEGORIES",
-    "METHOD",
-    "PARTITION_ROWS",
-    "RANDOM_STATE",
-    "SAMPLE",
-    "SCALE",
-]
-
 BAD_ROWS = "error"
 GOAL = "match"
 KERNEL = "multiscale"

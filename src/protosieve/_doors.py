@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["opened"]
-
 _CLI = ("filelock", "pyarrow")  # comes with the extra ``cli``
 
 

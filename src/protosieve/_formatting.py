@@ -3,8 +3,6 @@
 import math
 import re
 
-__all__ = ["NOTHING", "counted", "cut", "one_line", "percent", "prototypes", "rounded", "spelt"]
-
 NOTHING = 1e-12  # a residual of this size is rounding
 _LONG_NUMBER = re.compile(r"\d+\.\d{5,}(e[-+]\d+)?")
 

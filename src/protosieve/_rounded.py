@@ -6,8 +6,6 @@ import numpy as np
 
 from protosieve._typing import Array
 
-__all__ = ["EXACT", "are_rounded", "is_rounded"]
-
 EXACT = 2.0**53  # up to here float64 has every integer
 
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["ahead_of", "n_threads"]
-
 S = TypeVar("S")
 T = TypeVar("T")
 

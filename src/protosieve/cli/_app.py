@@ -12,8 +12,6 @@ import typer
 
 from protosieve.cli._options import COMPARE, REPORT, SELECT, Option
 
-__all__ = ["Task", "app"]
-
 Task: TypeAlias = Callable[[], object]
 
 _CODES = (

@@ -15,8 +15,6 @@ from protosieve.passes import kernel_of
 from protosieve.result.files import check_output, without_nan
 from protosieve.run import survey
 
-__all__ = ["perform"]
-
 # In a narrow terminal the last ones are left out.
 _ORDER = (
     "method", "kept", "residual", "covered", "accuracy", "seconds", "own_residual", "mmd", "seconds_with_mean",

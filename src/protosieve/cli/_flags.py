@@ -9,8 +9,6 @@ from typing import Any
 from protosieve.cli._options import SELECT, flags
 from protosieve.errors import ARGUMENT, Message
 
-__all__ = ["command_of", "in_flags"]
-
 _OWNER = re.compile(f"^\\w+: (?={ARGUMENT.pattern})")  # whose argument it is in Python; here all are the command's
 
 

@@ -16,8 +16,6 @@ from protosieve.cli._streams import abandon, let_go, showing
 from protosieve.cli._terminal import complain
 from protosieve.errors import ProtosieveError
 
-__all__ = ["run"]
-
 _USAGE = typer.BadParameter.__mro__[2]  # typer's name for it is new, and click's has moved into typer
 _TRACEBACK = "PROTOSIEVE_TRACEBACK"
 

@@ -14,11 +14,6 @@ from typing import Annotated, Any
 import protosieve
 from protosieve import _defaults as default
 
-__all__ = [
-    "ALL_METHODS", "COMPARE", "FORMATS", "GOALS", "KERNELS", "METHODS", "POLICIES", "REPORT", "SCALES", "SELECT",
-    "Option", "arguments", "flags", "offer_several",
-]  # fmt: skip
-
 # What TAB offers. The engine has the last word on what is right; a test compares the two.
 METHODS = tuple(sorted(protosieve._STREAMING.values()))
 ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random", "kmeans", "cover"]))

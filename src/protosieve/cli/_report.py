@@ -12,8 +12,6 @@ from protosieve.result import Prototypes
 from protosieve.result.files import read_prototypes
 from protosieve.run import draw_sample
 
-__all__ = ["perform"]
-
 _SHOWN = ("title", "label", "image_shape", "image", "text", "coordinates")
 
 

@@ -21,9 +21,6 @@ from protosieve.run import Cluster, Estimate, LocalWorkers, Store, begin, estima
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["perform"]
-
-
 _OWN = ("json", "watch_at", "workers", "dask", "dry_run")  # options of the command, not arguments of `select`
 _UNASKED = {"progress": None, "window": None}  # and the other way round
 _DECIDING = {"kernel", "width", *(field.name for field in fields(Options))}

@@ -14,8 +14,6 @@ from protosieve.result import OURS, Prototypes, arrow_values
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["summarise"]
-
 _TOP = 10
 _WIDTH, _METHOD = "try another --width", "try --method swap"
 _LABELS = 8  # values of a label that are told of one by one

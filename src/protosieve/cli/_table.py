@@ -10,8 +10,6 @@ from protosieve._formatting import one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["TableColumn", "draw"]
-
 _WIDEST = 24  # of a cell
 _BETWEEN = 2
 

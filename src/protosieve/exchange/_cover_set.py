@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Array, Float64, Indices
 
-__all__ = ["CoverSet"]
-
 _ROUNDING = 8  # times the machine epsilon, as a share of f: what an exchange must add to be more than rounding
 
 

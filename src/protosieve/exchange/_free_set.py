@@ -23,8 +23,6 @@ from protosieve.exchange._matrices import check_matrices, no_matrix, no_vector
 from protosieve.exchange._rows import unasked
 from protosieve.weights import GRADIENT_TOLERANCE, definite_cholesky, grown
 
-__all__ = ["FreeExchangeSet"]
-
 _FIRST = 16  # slots at first
 # A newcomer has at least this share of its squared length outside the span of the members, or is rejected: signs
 # being free, weights on what is nearly a copy would be a difference of large numbers, and lost in rounding.

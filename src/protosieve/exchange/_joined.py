@@ -10,8 +10,6 @@ from protosieve._typing import Float64, Indices
 if TYPE_CHECKING:
     from protosieve.exchange._set import ExchangeSet
 
-__all__ = ["Exchange", "Held", "Joined"]
-
 _ROUNDS, _MOST_HELD = 6, 8  # beyond these the quadratic program is asked
 _NOBODY = np.zeros(0, np.intp)
 

@@ -7,8 +7,6 @@ import numpy as np
 from protosieve._typed import are_finite, require
 from protosieve._typing import Float64
 
-__all__ = ["check_matrices", "no_matrix", "no_vector"]
-
 
 def no_matrix() -> Float64:
     return np.zeros((0, 0))

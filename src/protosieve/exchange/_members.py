@@ -13,8 +13,6 @@ from protosieve.exchange._free_set import FreeExchangeSet
 from protosieve.exchange._set import ExchangeSet
 from protosieve.kernels import Kernel, Points
 
-__all__ = ["Members"]
-
 # Rows judged together: more cost more per exchange, fewer more per product. So they are few after an exchange and more
 # where there was none, as long as a strip's matrix has some 51,200 entries.
 _ENTRIES, _FEWEST, _MOST = 51_200, 64, 512

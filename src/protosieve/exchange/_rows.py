@@ -14,8 +14,6 @@ from protosieve.exchange._joined import Exchange
 if TYPE_CHECKING:
     from protosieve.exchange._set import ExchangeSet
 
-__all__ = ["Rows", "unasked"]
-
 _LOOK = 8192  # entries of B tested at once; twice as many each time no row passes
 
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Array, Float64, Indices
 
-__all__ = ["Screen"]
-
 _ALLOWED = 4 * float(np.finfo(np.float32).eps)
 _LINES = 32  # of A converted at once: what is in between stays in the cache
 

@@ -42,8 +42,6 @@ from protosieve.exchange._rows import Rows, unasked
 from protosieve.exchange._screen import Screen
 from protosieve.weights import GRADIENT_TOLERANCE, NonNegativeQP, definite_cholesky, grown
 
-__all__ = ["ExchangeSet"]
-
 _FIRST = 16  # slots at first
 _PENDING = 64  # terms of rank one that wait to be added to the inverse
 _TRIES = 8  # members tried in turn where losing the cheapest makes other weights negative

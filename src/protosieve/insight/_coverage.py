@@ -11,8 +11,6 @@ from protosieve.insight._feature_matches import FeatureMatches, ValueShares, fea
 from protosieve.insight._map import in_natural_order
 from protosieve.insight._result_with_data import ResultWithData
 
-__all__ = ["DataCoverage", "Labels", "Similarities", "coverage_of", "labels_of"]
-
 _LABELS = 20
 _BINS = 20
 

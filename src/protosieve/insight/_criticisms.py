@@ -29,8 +29,6 @@ from protosieve.selectors import (
     whole_number,
 )
 
-__all__ = ["Critic", "Criticisms", "criticisms", "spread"]
-
 _POOL = 1024
 
 

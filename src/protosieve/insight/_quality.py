@@ -13,8 +13,6 @@ from protosieve.insight._residual_curve import ResidualCurve, curve_sentence, re
 from protosieve.insight._result_with_data import ResultWithData, allowed
 from protosieve.result import Prototypes
 
-__all__ = ["Figure", "Quality", "beside_random", "curve_of", "quality_of", "quality_sentences", "times_random"]
-
 _FEW = 6  # columns that are named
 _HARMLESS = ("the same in every row", "null in every row")  # a column that tells no rows apart is not missed
 _WIDTH, _METHOD = "try a kernel of another width", "try ProtoSwap"

@@ -16,8 +16,6 @@ from protosieve.result import Prototypes
 from protosieve.selectors import SELECTORS
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["ResidualCurve", "curve_sentence", "residual_curve"]
-
 _BLOCK = 512  # rows compared at a time
 _STEPS = 500  # members added one by one: O(steps^3 + steps m d)
 _MOST = 10_000  # prototypes: mu = K w is O(m^2 d)

@@ -19,8 +19,6 @@ from protosieve.insight._text import distinct_labels, is_missing, label_of
 from protosieve.insight._view import View
 from protosieve.result import DataSample, Prototypes
 
-__all__ = ["DescribedRows", "ResultWithData", "allowed"]
-
 _MOST = 8192  # rows of the data that are looked at
 _CELLS = 1 << 23  # and of wide rows fewer
 _BLOCK = 1024

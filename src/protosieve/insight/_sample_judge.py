@@ -13,8 +13,6 @@ from protosieve.means import FixedMean
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["SampleJudge", "thinned"]
-
 _MOST = 4096  # rows a mean is taken over: its norm is O(rows^2 d)
 
 

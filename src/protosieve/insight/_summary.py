@@ -15,8 +15,6 @@ from protosieve.insight._text import shown
 from protosieve.result import Prototypes
 from protosieve.selectors import SELECTORS
 
-__all__ = ["Fact", "Rerun", "rerun_of", "summary_of", "unlike_head"]
-
 _SUMMARIES = {cls.__name__: cls.summary for cls in SELECTORS}
 
 

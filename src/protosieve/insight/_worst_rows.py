@@ -15,8 +15,6 @@ from protosieve.insight._sample_judge import thinned
 from protosieve.kernels import Kernel
 from protosieve.objectives import Coverage
 
-__all__ = ["WorstRows", "standard_errors", "worst_rows", "worst_rows_sentence"]
-
 _WANTED = 12
 _POOL = 96  # the rows with the largest witness, of which those are taken that differ from each other
 _BLOCK = 512

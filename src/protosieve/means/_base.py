@@ -20,8 +20,6 @@ from protosieve.kernels import Kernel, Points
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
-__all__ = ["FOREVER", "FixedMean", "Mean", "MeanState", "Sampled", "SettledMean"]
-
 FOREVER = 2**62  # rows: more than any stream has
 
 # Rows of the target multiplied at once. With blocks of some 512 rows the product is 2 MB in float32: it stays in

@@ -35,8 +35,6 @@ from protosieve.means._sizes import candidates_in, candidates_of, enough_points,
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
-__all__ = ["Calibrated", "PointSums", "at_and_sums", "calibrated", "points_of", "sums_over"]
-
 _TILE = 512  # points at a time: with blocks of some 512 rows the similarities stay in the processor's cache
 _ROWS = 1024  # of a target at a time
 

@@ -16,8 +16,6 @@ from protosieve.means._sizes import candidates_in, candidates_of, enough_points,
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
 
-__all__ = ["CalibratedMean"]
-
 _LEAST = 10  # rows of a sample: two are held out then
 _EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
 _FEWEST = 512  # points, where there are as many rows

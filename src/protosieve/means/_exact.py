@@ -10,8 +10,6 @@ from protosieve.errors import InputError
 from protosieve.kernels import Kernel
 from protosieve.means._base import FixedMean, Mean
 
-__all__ = ["ExactMean"]
-
 
 @storable
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from protosieve.kernels import Kernel, Points
 from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
 from protosieve.sampling import UniformSample
 
-__all__ = ["ReservoirMean", "RunningMean", "StreamMean", "check_seed", "check_size", "sample_seed"]
-
 
 class StreamMean(MeanState):
     """A mean by a sample that follows the stream.

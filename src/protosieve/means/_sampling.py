@@ -32,8 +32,6 @@ import numpy as np
 from protosieve._typing import Array, Float64
 from protosieve.means._base import FixedMean, Sampled
 
-__all__ = ["Judge", "SamplingError"]
-
 _LOOKED_AT = 512  # rows by which r(x, x) and the error are estimated: a twentieth off, in a small part of the whole
 _FEWEST = 3
 

@@ -19,16 +19,6 @@ from protosieve.kernels import Kernel
 from protosieve.means._span import Span
 from protosieve.sampling import SampledRows, UniformSample
 
-__all__ = [
-    "candidates_in",
-    "candidates_of",
-    "enough_points",
-    "judging_for",
-    "points_for",
-    "sample_for",
-    "with_held_out",
-]
-
 # So many for each prototype, between two bounds (measured: docs/means.md).
 _POINTS = 4, 1024, 3072
 _CANDIDATES = 256, 8192, 32768

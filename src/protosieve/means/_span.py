@@ -13,8 +13,6 @@ from protosieve.errors import InputError
 from protosieve.kernels import Kernel, Points
 from protosieve.weights import definite_cholesky
 
-__all__ = ["Span"]
-
 # Of the mean diagonal, at least. Directions of the span below it are told apart by rounding alone: kernel values of
 # float32 rows are off by some 1e-7, those of rows far out by more, and the inverse makes much of it.
 _RIDGE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}

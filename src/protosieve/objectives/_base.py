@@ -13,8 +13,6 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means import FOREVER, FixedMean, Sampled
 
-__all__ = ["Block", "Need", "Objective", "Weighed", "same"]
-
 
 class Need(StrEnum):
     """What a selector may need from an objective."""

@@ -20,8 +20,6 @@ from protosieve.means import FOREVER, candidates_in, with_held_out
 from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.sampling import EVERY, SampledRows, UniformSample, hashes
 
-__all__ = ["Coverage", "Covered"]
-
 _BLOCK = 512
 _CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank

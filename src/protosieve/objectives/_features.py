@@ -16,8 +16,6 @@ from protosieve.objectives._base import Block, Need
 from protosieve.objectives._fitted import Fit, FittedObjective
 from protosieve.weights import Newton, Point
 
-__all__ = ["FeatureObjective", "SmoothObjective"]
-
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of |x| |slope|: a gradient that small is none
 _SLACK = 1e-6  # so that rounding of a gradient never turns a row away
 

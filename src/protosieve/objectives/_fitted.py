@@ -12,8 +12,6 @@ from protosieve._typing import Array, Float64
 from protosieve.objectives._base import Objective, Weighed
 from protosieve.objectives._kernel_mean import KernelMean
 
-__all__ = ["Fit", "FittedObjective"]
-
 
 def _nothing() -> Float64:
     return np.zeros(0)

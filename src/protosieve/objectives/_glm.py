@@ -14,8 +14,6 @@ from protosieve.objectives._features import SmoothObjective
 from protosieve.objectives._kernel_mean import KernelMean
 from protosieve.objectives._quadratic import InnerProduct, Response
 
-__all__ = ["LeastSquares", "Logistic", "Poisson"]
-
 
 @storable
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,6 @@ from protosieve.means import FixedMean, MeanState, Sampled
 from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.weights import NonNegativeQP, free_weights
 
-__all__ = ["KernelMean"]
-
 _BLOCK = 512
 
 

@@ -10,8 +10,6 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
 from protosieve.means import SettledMean
 
-__all__ = ["InnerProduct", "Response"]
-
 
 @storable
 @dataclass(frozen=True)

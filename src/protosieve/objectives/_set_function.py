@@ -14,8 +14,6 @@ from protosieve.kernels import Points
 from protosieve.objectives._base import Block, Need
 from protosieve.objectives._fitted import Fit, FittedObjective
 
-__all__ = ["SetFunction"]
-
 
 @dataclass(eq=False)
 class SetFunction(FittedObjective):

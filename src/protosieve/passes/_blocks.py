@@ -21,8 +21,6 @@ from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.passes._prefetch import prefetched
 from protosieve.preprocess import Layout
 
-__all__ = ["FEWEST", "Block", "LeftOut", "Position", "patience", "read_as_they_come", "read_blocks", "rows_per_block"]
-
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 23  # bytes of a block's tables
 _PATIENCE = 2.0

@@ -15,8 +15,6 @@ from protosieve.passes._pass import together
 from protosieve.passes._survey import Summary
 from protosieve.preprocess import Encoding, Layout
 
-__all__ = ["check_drawn", "check_image_shape", "check_sample", "check_some", "note_ids", "number_of_prototypes"]
-
 _LEAST = 10  # rows of a sample, where it does not hold all: two of them are held out
 _ENOUGH = 1000  # sampled rows, to tell ids from counts
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy

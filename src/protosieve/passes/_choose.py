@@ -16,8 +16,6 @@ from protosieve.passes._tables import HeldRows, Records
 from protosieve.preprocess import Encoding, Layout
 from protosieve.selectors import Standing, StreamSelector, restored
 
-__all__ = ["Choice", "ChoosePass"]
-
 
 @storable
 @dataclass

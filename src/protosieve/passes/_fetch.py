@@ -14,8 +14,6 @@ from protosieve.passes._pass import Pass, Value
 from protosieve.passes._tables import Records, compact, taken
 from protosieve.preprocess import Encoding, Layout
 
-__all__ = ["FetchPass", "Fetched"]
-
 
 @storable
 @dataclass

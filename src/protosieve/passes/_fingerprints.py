@@ -7,8 +7,6 @@ from typing import Any
 from protosieve.errors import InputError, ProtosieveError
 from protosieve.io import Source
 
-__all__ = ["changed", "fingerprint", "unchanged"]
-
 
 def fingerprint(source: Source) -> dict[str, Any]:
     """What tells a file from others; of what comes once its name."""

@@ -20,8 +20,6 @@ from protosieve.passes._survey import SurveyPass
 from protosieve.preprocess import Layout
 from protosieve.sampling import EVERY
 
-__all__ = ["SPARE", "Job", "job_of", "layout_of", "rows_of", "sample_seed", "sample_size", "seed_of"]
-
 # With so many times more rows within the limit than are wanted, three of four may turn out to be unusable. Where all
 # are used, there are enough of them but for one run in a thousand million.
 SPARE = 4

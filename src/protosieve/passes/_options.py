@@ -19,8 +19,6 @@ from protosieve.objectives import Coverage
 from protosieve.preprocess import SCALES
 from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
 
-__all__ = ["METHODS", "Options", "kernel_of", "names", "options_of"]
-
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
     cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
 }

@@ -13,8 +13,6 @@ from protosieve.io import RowRange, Source
 from protosieve.passes._blocks import Position
 from protosieve.selectors import whole_number
 
-__all__ = ["ROW_BYTES", "Numbering", "Partition", "joined_partition", "key_of", "partitions_of"]
-
 _BITS = 40  # of a key count the rows of a partition: a million million of them
 ROW_BYTES = 256  # of a file that says nothing about its rows
 

@@ -15,8 +15,6 @@ from protosieve.passes._prefetch import prefetched
 from protosieve.preprocess import Layout
 from protosieve.selectors import Standing
 
-__all__ = ["Pass", "Value", "check_count", "together"]
-
 
 @dataclass(kw_only=True)
 class Value:

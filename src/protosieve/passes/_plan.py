@@ -38,8 +38,6 @@ from protosieve.result import DataSample, Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors import Best, ProtoSwap, StreamSelector, nearest_for
 
-__all__ = ["Plan", "settle"]
-
 
 @dataclass(frozen=True, eq=False)
 class Plan:

@@ -8,8 +8,6 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import Any, TypeVar
 
-__all__ = ["prefetched"]
-
 T = TypeVar("T")
 
 _END = object()

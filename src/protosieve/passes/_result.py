@@ -23,8 +23,6 @@ from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes,
 from protosieve.selectors import StreamSelector, certificate_of_cover
 from protosieve.weights import NonNegativeQP
 
-__all__ = ["Selected", "UnlikeHead", "by_sample", "result_of", "typed"]
-
 _BLOCK = 512
 _LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
 

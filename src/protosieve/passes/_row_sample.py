@@ -13,8 +13,6 @@ from protosieve.passes._blocks import Block
 from protosieve.passes._tables import Records, compact, taken
 from protosieve.sampling import EVERY, Bottom, UniformSample
 
-__all__ = ["MOST", "RowSample"]
-
 MOST, _FEWEST = 8192, 64  # rows to look at
 _PARTS = 64  # tables: late in a stream each has a row or two, and weighs far more than these
 _HELD, _SHOWN = 1 << 27, 1 << 25  # bytes of columns: that are kept, and that are shown

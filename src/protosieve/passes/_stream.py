@@ -28,8 +28,6 @@ from protosieve.preprocess import Encoding, FirstRows, Layout, Moments, Survey, 
 from protosieve.result import DataSample, Prototypes
 from protosieve.selectors import Standing, StreamSelector
 
-__all__ = ["StreamPass", "Streamed"]
-
 _HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
 _PER_PROTOTYPE = 4  # rows of a stream that are kept to be chosen from again, where memory has room
 _ENOUGH = 2  # sampled rows per prototype, to choose from

@@ -18,8 +18,6 @@ from protosieve.passes._pass import Pass, Value, check_count
 from protosieve.preprocess import Encoding, Layout
 from protosieve.selectors import Best
 
-__all__ = ["Sums", "SumsPass"]
-
 _STRIP = 512  # rows at a time, whatever the blocks: the bits of sums follow it
 
 

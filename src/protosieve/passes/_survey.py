@@ -15,8 +15,6 @@ from protosieve.passes._row_sample import RowSample
 from protosieve.preprocess import Layout, Moments, Survey
 from protosieve.sampling import EVERY
 
-__all__ = ["Summary", "SurveyPass"]
-
 
 @storable
 @dataclass

@@ -15,8 +15,6 @@ from protosieve._state import storable
 from protosieve._typed import require
 from protosieve.passes._blocks import Block
 
-__all__ = ["HeldRows", "Records", "compact", "joined", "packed", "taken", "unpacked"]
-
 
 def joined(tables: list[pa.Table]) -> pa.Table:
     """One after the other; where the types of a column differ, wide enough for both, if need be text."""

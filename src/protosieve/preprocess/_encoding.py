@@ -27,8 +27,6 @@ from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step, step_of
 
-__all__ = ["Encoding"]
-
 _CELLS, _FEWEST = 1 << 18, 512  # cells encoded at once stay in the cache; of few rows each step takes as long
 _LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for more memory
 

@@ -11,8 +11,6 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array, Float64
 
-__all__ = ["SCALES", "Moments"]
-
 _CELLS = 1 << 17  # at a time: float64 copies that stay in the cache
 
 

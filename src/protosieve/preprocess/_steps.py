@@ -14,8 +14,6 @@ from protosieve._typed import are_counts, are_finite, fits, hints_of, require
 from protosieve._typing import Array, Float64
 from protosieve.preprocess._categories import MISSING, UNKNOWN
 
-__all__ = ["Copied", "OneHot", "Scaled", "Step", "step_of"]
-
 _CELLS = 1 << 18  # scaled at once: float64 scratch of 2 MB, however wide the rows
 
 

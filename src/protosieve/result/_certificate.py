@@ -10,9 +10,6 @@ from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError, arg
 from protosieve.means import Judge, SamplingError
 
-__all__ = ["BestOfSize", "Certificate"]
-
-
 _FEWEST = 3  # rows whose spread says anything
 
 

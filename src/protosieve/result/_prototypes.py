@@ -21,8 +21,6 @@ from protosieve.result._trace import Trace
 if TYPE_CHECKING:
     from protosieve.plots import Plots
 
-__all__ = ["Prototypes"]
-
 _SHOWN, _COLUMNS = 10, 6  # rows, and columns of the user's, in a notebook
 
 

@@ -25,8 +25,6 @@ from protosieve.passes import (
 from protosieve.result import DataSample, Prototypes
 from protosieve.run._progress import Tick, watching
 
-__all__ = ["draw_sample"]
-
 
 def draw_sample(
     result: Prototypes,

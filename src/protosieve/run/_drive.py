@@ -29,8 +29,6 @@ from protosieve.passes import (
 )
 from protosieve.result import Prototypes
 
-__all__ = ["Driver", "choose", "conclude", "snapshot"]
-
 V = TypeVar("V", bound=Value)
 
 

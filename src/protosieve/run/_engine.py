@@ -15,8 +15,6 @@ from protosieve.run._progress import RunProgress
 from protosieve.run._signals import Stop, Stopped
 from protosieve.run._store import Store
 
-__all__ = ["Engine", "Here"]
-
 V = TypeVar("V", bound=Value)
 
 _PAUSE = 5.0  # seconds between two values of a partition that is not done, at least

@@ -10,8 +10,6 @@ from protosieve.objectives import Coverage
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
 
-__all__ = ["Estimate", "estimate"]
-
 # In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
 # file, and for each column that of a few blocks of rows and of their products. None of it grows with rows, partitions
 # or prototypes.

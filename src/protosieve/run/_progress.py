@@ -9,8 +9,6 @@ from typing import TypeAlias
 from protosieve.passes import Job, Partition
 from protosieve.selectors import Standing
 
-__all__ = ["RunProgress", "Tick", "Watcher", "tell", "watching"]
-
 
 @dataclass(frozen=True)
 class Tick:

@@ -24,8 +24,6 @@ from protosieve.run._signals import Stop, Stopped, stops
 from protosieve.run._store import Store
 from protosieve.run._watch import Onlookers, report_place, served
 
-__all__ = ["begin", "run", "select"]
-
 Path: TypeAlias = str | os.PathLike[str]
 
 

@@ -14,8 +14,6 @@ from protosieve.run._engine import Here
 from protosieve.run._progress import RunProgress, Watcher, watching
 from protosieve.run._signals import stops
 
-__all__ = ["Surveyed", "survey"]
-
 
 @dataclass(frozen=True, eq=False)
 class Surveyed:

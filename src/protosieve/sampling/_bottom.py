@@ -13,8 +13,6 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Indices
 
-__all__ = ["EVERY", "Bottom", "hashes"]
-
 EVERY = 2**64 - 1  # the largest hash
 
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing

@@ -11,8 +11,6 @@ from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.sampling._bottom import EVERY, hashes
 
-__all__ = ["SampledRows", "UniformSample"]
-
 
 @storable
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,6 @@ from protosieve.selectors._rows import as_rows
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Counts, ObjectiveT, Saved, Standing, State, Stream
 
-__all__ = ["Selection", "StreamSelector"]
-
 
 class StreamSelector(Selector, Generic[State, ObjectiveT]):
     """Base of the streaming selectors: owns the loop, the buffer and everything public.

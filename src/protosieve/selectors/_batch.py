@@ -16,8 +16,6 @@ from protosieve.selectors._progress import Progress
 from protosieve.selectors._selector import Selection, Selector, generator
 from protosieve.selectors._stream import Counts, ObjectiveT, Recorder
 
-__all__ = ["BatchSelector", "Picks", "earliest", "rounding"]
-
 _ROUNDING = 4  # times the machine epsilon times the largest mu: gradients that are closer are equal
 
 

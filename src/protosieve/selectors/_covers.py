@@ -10,8 +10,6 @@ from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve
 from protosieve.selectors._views import BlockView, Criterion
 
-__all__ = ["ByGain", "Covers"]
-
 _TOGETHER = 16  # rows whose gains are computed at once: what is computed beyond the first to be taken is done again
 
 

@@ -8,8 +8,6 @@ from protosieve.errors import StateFileError
 from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._stream import Saved
 
-__all__ = ["load", "restored"]
-
 
 def load(path: str | os.PathLike[str]) -> Any:
     """A selector from a file written by its ``save``, ready to go on where it stopped, bit for bit.

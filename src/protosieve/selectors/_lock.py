@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
-__all__ = ["Lock", "lock_of"]
-
 Lock: TypeAlias = AbstractContextManager[object]
 
 _LOCKS: WeakKeyDictionary[object, Lock] = WeakKeyDictionary()

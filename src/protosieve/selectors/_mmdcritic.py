@@ -10,8 +10,6 @@ from protosieve.selectors._batch import BatchSelector, Picks, earliest, rounding
 from protosieve.selectors._progress import Progress
 from protosieve.selectors._selector import parameters
 
-__all__ = ["MMDCritic"]
-
 _PART = 4096  # rows a chosen one is compared with at once
 
 

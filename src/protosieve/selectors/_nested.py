@@ -6,8 +6,6 @@ from typing import Any
 
 from protosieve.errors import ParameterError, arg
 
-__all__ = ["parts_of", "split", "with_parts"]
-
 
 def split(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Separate plain parameters from nested ones.

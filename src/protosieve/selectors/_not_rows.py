@@ -6,8 +6,6 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-__all__ = ["ENCODES", "mistaken"]
-
 ENCODES = "or write the table to a Parquet file and pass its path to protosieve.select, which encodes text and dates"
 _FRAMES = {  # by a method they have: tables that are no arrays
     "mapInArrow": "pass it to protosieve.spark.select",

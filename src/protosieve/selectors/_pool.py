@@ -11,8 +11,6 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.kernels import Points
 from protosieve.objectives import Block
 
-__all__ = ["Newcomers", "Pool"]
-
 
 @storable
 @dataclass

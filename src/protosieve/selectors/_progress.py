@@ -3,8 +3,6 @@
 import sys
 import time
 
-__all__ = ["Progress"]
-
 _EVERY = 1.0  # seconds between two lines
 
 

@@ -11,10 +11,8 @@ from protosieve._typed import are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.objectives import Block, Need, Objective
 from protosieve.sampling import SampledRows
-from protosieve.selectors._base import Selection, StreamSelector
-from protosieve.selectors._selector import parameters
-
-__all__ = ["Best", "ProtoBasic"]
+from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._selector import Selection, parameters
 
 
 @storable

@@ -17,8 +17,6 @@ from protosieve.selectors._rules import Rule
 from protosieve.selectors._selector import parameters
 from protosieve.weights import GRADIENT_TOLERANCE, NonNegativeQP
 
-__all__ = ["ProtoDash"]
-
 _SHORTLIST = 512  # rows a guess chooses from, at least
 _PER_STEP = 16  # of the shortlist for each step that is guessed
 _EVEN = 8  # steps are guessed in multiples of this, products of other widths take up to twice as long

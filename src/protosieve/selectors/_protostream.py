@@ -13,9 +13,6 @@ from protosieve.selectors._selector import parameters
 from protosieve.selectors._threshold import Near, ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program
 
-__all__ = ["ProtoStream"]
-
-
 _TOGETHER = 16  # rows that pass and are projected in one product; more are wasted: each row taken changes the rest
 
 

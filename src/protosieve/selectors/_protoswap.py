@@ -19,14 +19,12 @@ from protosieve.means import candidates_in, candidates_of, sample_for, with_held
 from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
-from protosieve.selectors._base import Selection, StreamSelector
+from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._rules import Rule, share, whole_number
-from protosieve.selectors._selector import parameters
+from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
 from protosieve.weights import NonNegativeQP, definite_cholesky
-
-__all__ = ["ProtoSwap", "nearest_for"]
 
 _PASSES = 2  # over the candidates: a third adds a hundredth
 _SHARE = 4  # one in so many candidates is offered at first, and of all in every pass the nearest to an exchange

@@ -6,8 +6,6 @@ from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve
 from protosieve.selectors._views import BlockView
 
-__all__ = ["Refit", "Refits"]
-
 
 class Refits(Newcomers):
     """Gradients for all sets in one product, and rows that join: what `Similarities` is for the kernel mean."""

@@ -14,8 +14,6 @@ from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.means import Mean
 from protosieve.selectors._not_rows import ENCODES, mistaken
 
-__all__ = ["NO_ROWS", "as_rows", "column_names", "target_rows"]
-
 NO_ROWS = "X: 0 row(s) (shape={}) while a minimum of 1 is required; give at least one row"
 
 _SLICE = 1 << 16  # rows tested for finiteness at once: the test's memory does not follow the chunk's size

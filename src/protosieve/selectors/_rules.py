@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from protosieve.errors import ParameterError, arg
 
-__all__ = ["Rule", "ratio_less_one", "share", "whole_number"]
-
 _FINEST = 1e-4
 
 

@@ -32,17 +32,6 @@ from protosieve.selectors._stream import Counts, Recorder
 _NOTHING_LEFT = 1e-9  # a residual that needs no more prototypes
 _HEAD = 0.1  # of the rows: where all prototypes come from these, the order of rows has chosen them
 
-__all__ = [
-    "Selection",
-    "Selector",
-    "certificate_of_cover",
-    "check_labels",
-    "content_with",
-    "default_mean",
-    "generator",
-    "parameters",
-]
-
 _T = TypeVar("_T")
 
 

@@ -14,8 +14,6 @@ from protosieve.objectives import Covered, Fit
 from protosieve.selectors._pool import Pool
 from protosieve.weights import EqualWeights, NonNegativeQP
 
-__all__ = ["Sieve", "Sieves", "Weights", "slots_of"]
-
 Weights: TypeAlias = NonNegativeQP | EqualWeights | Fit | Covered
 
 

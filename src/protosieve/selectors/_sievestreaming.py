@@ -16,8 +16,6 @@ from protosieve.selectors._threshold import Near, ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights
 
-__all__ = ["SieveStreaming"]
-
 _NOTHING = float(np.finfo(np.float64).tiny)
 _TOGETHER = 16  # rows that pass and whose similarities are computed in one product
 

@@ -14,8 +14,6 @@ from protosieve.selectors._threshold import Near, ThresholdSelector
 from protosieve.selectors._views import BlockView, Criterion, Program
 from protosieve.weights import definite_cholesky
 
-__all__ = ["Streak"]
-
 _SLACK = 1e-6  # the bound is raised by this share, so that rounding never makes it understate
 
 

@@ -13,8 +13,6 @@ from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
 from protosieve.result import Trace
 
-__all__ = ["Counts", "ObjectiveT", "Recorder", "Saved", "Standing", "State", "Stream"]
-
 State = TypeVar("State")  # what an algorithm remembers
 ObjectiveT = TypeVar("ObjectiveT", bound=Objective)  # what it judges rows by
 

@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Float64
 from protosieve.objectives import Block, Coverage, Covered, FittedObjective, KernelMean, Objective
-from protosieve.selectors._base import Selection, StreamSelector
+from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._covers import Covers, covered_by
 from protosieve.selectors._pool import Pool
 from protosieve.selectors._refits import Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
-from protosieve.selectors._selector import parameters
+from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._sieves import Sieve, Sieves, Weights
 from protosieve.selectors._views import BlockView, Criterion, Similarities
 from protosieve.weights import EqualWeights, NonNegativeQP
-
-__all__ = ["Near", "ThresholdSelector"]
 
 Near: TypeAlias = Similarities | Refits | Covers  # how sets see a block
 

@@ -12,8 +12,6 @@ from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve, slots_of
 from protosieve.weights import NonNegativeQP, Projection, Projections
 
-__all__ = ["BlockView", "Criterion", "Program", "Similarities"]
-
 
 class Similarities(Newcomers):
     """The kernel between a block and the members of all open sets, in one product.

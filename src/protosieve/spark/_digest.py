@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from protosieve._arrow_types import is_list
 from protosieve.preprocess import whole
 
-__all__ = ["Digest"]
-
 
 class Digest:
     """What rows hold in some columns, and in which order, however they are cut into batches.

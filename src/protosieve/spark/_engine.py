@@ -11,8 +11,6 @@ from protosieve.run import conclude
 from protosieve.spark._frame import Frame
 from protosieve.spark._tasks import not_the_same, partition_of, title_of
 
-__all__ = ["OnSpark"]
-
 V = TypeVar("V", bound=Value)
 
 

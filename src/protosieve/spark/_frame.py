@@ -15,8 +15,6 @@ from protosieve.spark._tasks import SPARK_CELLS, PartitionTask
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Frame"]
-
 
 class Frame:
     """A DataFrame, checked. Inside, its columns go by their places: Spark takes a dot in a name for a field's."""

@@ -10,8 +10,6 @@ from protosieve import _state
 from protosieve.errors import InputError
 from protosieve.spark._tasks import not_the_same, title_of
 
-__all__ = ["Returned"]
-
 
 class Returned:
     """The values of all partitions, as the bytes they came in; one at a time is made a value again.

@@ -18,8 +18,6 @@ from protosieve.spark._frame import Frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["select"]
-
 
 def select(
     df: "DataFrame",

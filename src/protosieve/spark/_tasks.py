@@ -13,8 +13,6 @@ from protosieve.io import BatchSource, RowRange
 from protosieve.passes import Partition, Pass, key_of
 from protosieve.spark._digest import Digest
 
-__all__ = ["CELLS", "SPARK_CELLS", "PartitionTask", "not_the_same", "partition_of", "sent", "title_of"]
-
 CELLS = pa.schema(
     {"partition": pa.int64(), "piece": pa.int32(), "error": pa.string(), "digest": pa.binary(), "state": pa.binary()}
 )
