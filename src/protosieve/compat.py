@@ -16,6 +16,8 @@ from protosieve.kernels import Gaussian, Kernel, Linear
 from protosieve.means import ExactMean
 from protosieve.selectors import ProtoDash, Rule, as_rows, whole_number
 
+__all__ = ["ProtodashExplainer"]
+
 
 def _one_of(*words: str) -> Rule:
     return Rule(" or ".join(f'"{word}"' for word in words), lambda value: value in words)

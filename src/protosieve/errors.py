@@ -17,6 +17,15 @@ Python shows ``exclude='x'``, and the command line, which alone knows its flags,
 
 import re
 
+__all__ = [
+    "InputError",
+    "OutputError",
+    "ParameterError",
+    "ProtosieveError",
+    "ProtosieveWarning",
+    "StateFileError",
+]
+
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # no characters, says Unicode, but marks for a program's own use
 ARGUMENT = re.compile(f"{_OPEN}(\\w+)[^={_CLOSE}]*(?:=([^{_CLOSE}]*))?{_CLOSE}")  # name, perhaps [0], and value
 _SUBJECT = re.compile(f"(?:\\w+: )?{_OPEN}(\\w+)")
