@@ -24,13 +24,13 @@ from protosieve.kernels import Gaussian
 from protosieve.objectives import Coverage
 from protosieve.passes import (
     METHODS,
-    Block,
     LeftOut,
     Numbering,
     Partition,
     Pass,
     Position,
     Records,
+    RowBlock,
     RowSample,
     _blocks,
     _row_sample,
@@ -199,7 +199,7 @@ def block_of(numbers):
     numbers = np.array(numbers, np.int64)
     table = pa.table({"name": [f"row {i}" for i in numbers]})
     rows = (numbers % 1000).astype(np.float64)[:, None]
-    return Block(rows, [table], numbers, numbers % 3, numbers, LeftOut(), Position(), 0)
+    return RowBlock(rows, [table], numbers, numbers % 3, numbers, LeftOut(), Position(), 0)
 
 
 @given(st.integers(0, 99), st.integers(10, 30), st.lists(st.integers(0, 3), min_size=1, max_size=120), st.randoms())

@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from protosieve import DataSample, _state, select
-from protosieve.passes import Block, LeftOut, Position, RowSample, _row_sample
+from protosieve.passes import LeftOut, Position, RowBlock, RowSample, _row_sample
 from protosieve.run._signals import Stopped
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -24,7 +24,7 @@ def smallest(seed, numbers, most):
 def block(rows, table, part):
     """Some of the rows, half of a hundred in one file and half in the next."""
     tables = [table.slice(part[0], len(part))] if len(part) else []
-    return Block(rows[part], tables, part, part // 50 % 2, part, LeftOut(), Position(), 0)
+    return RowBlock(rows[part], tables, part, part // 50 % 2, part, LeftOut(), Position(), 0)
 
 
 def fed(sample, rows, cuts, table, first=0):

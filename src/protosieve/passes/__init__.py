@@ -6,9 +6,9 @@ partitions, so the answer depends on the rows, the options and the seed alone.
 """
 
 from protosieve.passes._blocks import (
-    Block,
     LeftOut,
     Position,
+    RowBlock,
     read_blocks,
     rows_per_block,
 )
@@ -33,7 +33,6 @@ __all__ = [
     "MOST",
     "ROW_BYTES",
     "SPARE",
-    "Block",
     "Choice",
     "ChoosePass",
     "FetchPass",
@@ -48,6 +47,7 @@ __all__ = [
     "Plan",
     "Position",
     "Records",
+    "RowBlock",
     "RowSample",
     "StreamPass",
     "Streamed",

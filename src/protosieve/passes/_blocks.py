@@ -78,7 +78,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Rows that can be used, as numbers, with all that is known of where they stood."""
 
     rows: Array  # numbers as they were read
@@ -112,7 +112,7 @@ def read_blocks(
     start: Position,
     skip: bool,
     grow: Callable[[], bool],
-) -> Generator[Block, None, None]:
+) -> Generator[RowBlock, None, None]:
     """All rows from ``start`` on, as numbers. ``grow`` says whether categories still may.
 
     With all ``columns`` rows may be heavy, and a block is cut short where they are; so it is where a pipe is slow, once
@@ -131,7 +131,7 @@ def read_as_they_come(
     skip: bool,
     grow: Callable[[], bool],
     whole: Callable[[], bool],
-) -> Generator[Block | None, None, None]:
+) -> Generator[RowBlock | None, None, None]:
     """The same, and ``None`` where a pipe has been quiet for a second; ``whole`` says whether blocks must be full."""
     waiting, cut = _Waiting(start), time.monotonic()
     flows = any(source.size is None for source in sources)
@@ -254,7 +254,7 @@ class _Waiting:
         self._end = Position(part.source, part.end, part.before)
         self._bytes = part.bytes_read
 
-    def take(self, size: int) -> Block:
+    def take(self, size: int) -> RowBlock:
         """A block of so many rows, which there are."""
         taken, self._parts = _split(self._parts, size)
         self.rows -= size
@@ -262,7 +262,7 @@ class _Waiting:
         until = self._end if rest is None else Position(rest.source, int(rest.numbers[0]), rest.before)
         self._settle(until)
         left_out, self._left_out = self._left_out, LeftOut()
-        return Block(
+        return RowBlock(
             rows=_stacked([part.raw for part in taken]) if taken else np.zeros((0, 0)),
             tables=[part.table for part in taken],
             numbers=_concatenated([part.before + part.numbers for part in taken]),

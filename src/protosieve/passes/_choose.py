@@ -8,7 +8,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.objectives import Coverage, KernelMean
-from protosieve.passes._blocks import Block
+from protosieve.passes._blocks import RowBlock
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value, check_count
@@ -29,7 +29,7 @@ class Choice(Value):
         require(isinstance(self.selector, StreamSelector) and are_counts(self.rows), "a selector, and its rows")
         require(self.selector.n_samples_seen_ == self.rows, "a selector of other rows")
 
-    def take(self, block: Block, rows: Array) -> None:
+    def take(self, block: RowBlock, rows: Array) -> None:
         """The next rows, counted already, as they are encoded."""
         self.selector.partial_fit(rows)
         self.held.follow(self.selector.held_indices_, self.rows - len(block), block)
@@ -75,10 +75,10 @@ class ChoosePass(Pass[Choice]):
     def in_threads(self) -> bool:
         return True
 
-    def look(self, block: Block, partition: Partition) -> Array:
+    def look(self, block: RowBlock, partition: Partition) -> Array:
         return self.encoding.transform(block.rows)
 
-    def take(self, value: Choice, block: Block, seen: Array, partition: Partition) -> None:
+    def take(self, value: Choice, block: RowBlock, seen: Array, partition: Partition) -> None:
         value.take(block, seen)
 
     def end(self, value: Choice, partition: Partition) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
-from protosieve.passes._blocks import Block
+from protosieve.passes._blocks import RowBlock
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._tables import Records, compact, taken
@@ -48,7 +48,7 @@ class FetchPass(Pass[Fetched]):
     def layout(self, value: Fetched) -> Layout:
         return self.encoding.layout
 
-    def take(self, value: Fetched, block: Block, seen: None, partition: Partition) -> None:
+    def take(self, value: Fetched, block: RowBlock, seen: None, partition: Partition) -> None:
         here = np.flatnonzero(np.isin(block.numbers, self.keys))
         if len(here):
             files = block.sources[here] + partition.first_file

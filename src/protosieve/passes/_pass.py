@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from protosieve._threads import ahead_of
 from protosieve.errors import InputError
-from protosieve.passes._blocks import Block, Position, patience, read_as_they_come
+from protosieve.passes._blocks import Position, RowBlock, patience, read_as_they_come
 from protosieve.passes._partitions import Partition
 from protosieve.passes._prefetch import prefetched
 from protosieve.preprocess import Layout
@@ -70,11 +70,11 @@ class Pass(ABC, Generic[V]):
     def begin(self, partition: Partition) -> V:
         """The value before the first row."""
 
-    def look(self, block: Block, partition: Partition) -> Any:
+    def look(self, block: RowBlock, partition: Partition) -> Any:
         """What a block says by itself, whatever came before: asked ahead of `take`, of several blocks at a time."""
 
     @abstractmethod
-    def take(self, value: V, block: Block, seen: Any, partition: Partition) -> None:
+    def take(self, value: V, block: RowBlock, seen: Any, partition: Partition) -> None:
         """The next rows, and what `look` has seen in them."""
 
     def end(self, value: V, partition: Partition) -> None:
@@ -90,7 +90,7 @@ class Pass(ABC, Generic[V]):
         begun: V | None = None,
         *,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
-        watch: Callable[[V, Block | None], None] | None = None,
+        watch: Callable[[V, RowBlock | None], None] | None = None,
         alone: bool = False,
     ) -> V:
         """Read a partition, from the beginning or from where the value that is ``begun`` ends.
@@ -120,11 +120,11 @@ class Pass(ABC, Generic[V]):
         value.until = None
         return value
 
-    def left_out(self, value: V, block: Block) -> None:
+    def left_out(self, value: V, block: RowBlock) -> None:
         """Take note of rows that cannot be used."""
 
     def _looked_at(
-        self, blocks: Iterable[Block | None], partition: Partition, value: V, alone: bool
+        self, blocks: Iterable[RowBlock | None], partition: Partition, value: V, alone: bool
     ) -> Generator[tuple[Any, Any], None, None]:
         """Blocks with what `look` sees in them, several at a time where the partition is read alone.
 
@@ -132,7 +132,7 @@ class Pass(ABC, Generic[V]):
         read: a value that is stored must know those of its own rows only.
         """
 
-        def look(block: Block | None) -> tuple[Block | None, Any]:
+        def look(block: RowBlock | None) -> tuple[RowBlock | None, Any]:
             return block, self.look(block, partition) if block else None
 
         is_stored = all(source.size is not None for source in partition.row_ranges)

@@ -9,7 +9,7 @@ import numpy as np
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.passes._blocks import Block
+from protosieve.passes._blocks import RowBlock
 from protosieve.passes._tables import Records, compact, taken
 from protosieve.sampling import EVERY, Bottom, UniformSample
 
@@ -47,7 +47,7 @@ class RowSample:
         """How many rows it is a sample of."""
         return self.shown.seen
 
-    def take(self, block: Block, first_file: int = 0) -> None:
+    def take(self, block: RowBlock, first_file: int = 0) -> None:
         """The next rows; their files are counted from ``first_file`` on."""
         if not len(block):
             return

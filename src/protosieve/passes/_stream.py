@@ -13,7 +13,7 @@ from protosieve.errors import InputError, ProtosieveWarning, arg
 from protosieve.kernels import Kernel
 from protosieve.means import CalibratedMean
 from protosieve.objectives import Coverage, KernelMean
-from protosieve.passes._blocks import FEWEST, Block, LeftOut
+from protosieve.passes._blocks import FEWEST, LeftOut, RowBlock
 from protosieve.passes._checks import check_image_shape, check_some, note_ids, number_of_prototypes
 from protosieve.passes._choose import Choice
 from protosieve.passes._job import Job
@@ -49,7 +49,7 @@ class Streamed(Value):
     survey: Survey
     sample: RowSample
     skipped: LeftOut = field(default_factory=LeftOut)
-    waiting: list[Block] = field(default_factory=list)  # the rows that settle the encoding
+    waiting: list[RowBlock] = field(default_factory=list)  # the rows that settle the encoding
     head: FirstRows | None = None
     encoding: Encoding | None = None
     choice: Choice | None = None
@@ -59,7 +59,7 @@ class Streamed(Value):
     def standing(self) -> Standing | None:
         return None if self.choice is None or not self.choice.rows else self.choice.standing
 
-    def take(self, block: Block) -> None:
+    def take(self, block: RowBlock) -> None:
         """The next rows."""
         if self.target is None:
             self.survey.update(block.rows, Moments.of_strips(block.rows, FEWEST))
@@ -84,7 +84,7 @@ class Streamed(Value):
         for block in blocks:
             self._feed(block)
 
-    def _feed(self, block: Block) -> None:
+    def _feed(self, block: RowBlock) -> None:
         assert self.choice is not None
         assert self.encoding is not None
         self.choice.rows += len(block)
@@ -241,10 +241,10 @@ class StreamPass(Pass[Streamed]):
     def layout(self, value: Streamed) -> Layout:
         return value.survey.layout if self.target is None else self.target.encoding.layout
 
-    def take(self, value: Streamed, block: Block, seen: None, partition: Partition) -> None:
+    def take(self, value: Streamed, block: RowBlock, seen: None, partition: Partition) -> None:
         value.take(block)
 
-    def left_out(self, value: Streamed, block: Block) -> None:
+    def left_out(self, value: Streamed, block: RowBlock) -> None:
         value.skipped.merge(block.left_out)
 
     def end(self, value: Streamed, partition: Partition) -> None:

@@ -12,7 +12,7 @@ from protosieve._typed import are_counts, are_finite, require
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.objectives import Coverage, KernelMean
-from protosieve.passes._blocks import Block
+from protosieve.passes._blocks import RowBlock
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value, check_count
 from protosieve.preprocess import Encoding, Layout
@@ -80,7 +80,7 @@ class SumsPass(Pass[Sums]):
     def in_threads(self) -> bool:
         return self.objective.in_threads
 
-    def look(self, block: Block, partition: Partition) -> _Seen:
+    def look(self, block: RowBlock, partition: Partition) -> _Seen:
         """O(rows points d)."""
         rows = self.encoding.transform(block.rows).astype(self.dtype, copy=False)
         strips = [rows[start : start + _STRIP] for start in range(0, len(rows), _STRIP)]
@@ -92,13 +92,13 @@ class SumsPass(Pass[Sums]):
         sums, pull = zip(*found, strict=True)
         return _Seen(rows, [one for one in sums if one is not None], np.concatenate(pull))
 
-    def take(self, value: Sums, block: Block, seen: _Seen, partition: Partition) -> None:
+    def take(self, value: Sums, block: RowBlock, seen: _Seen, partition: Partition) -> None:
         for sums in seen.sums if self.n_points else ():
             value.sums = value.sums + sums
         if self.most:
             value.best.take(seen.pull, block.numbers, seen.rows, self.most)
 
-    def _first_error(self, block: Block, rows: Array, partition: Partition) -> InputError | None:
+    def _first_error(self, block: RowBlock, rows: Array, partition: Partition) -> InputError | None:
         """Of the first row that cannot be judged: which it is."""
         for i in range(len(rows)):
             try:

@@ -8,7 +8,7 @@ from protosieve._blas import one_thread
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve.errors import InputError
-from protosieve.passes._blocks import FEWEST, Block, LeftOut
+from protosieve.passes._blocks import FEWEST, LeftOut, RowBlock
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._row_sample import RowSample
@@ -90,16 +90,16 @@ class SurveyPass(Pass[Summary]):
     def in_threads(self) -> bool:
         return True
 
-    def look(self, block: Block, partition: Partition) -> list[Moments]:
+    def look(self, block: RowBlock, partition: Partition) -> list[Moments]:
         # blocks are cut short where rows are heavy or late, and the bits of a survey follow its strips
         with one_thread():
             return Moments.of_strips(block.rows, FEWEST)
 
-    def take(self, value: Summary, block: Block, seen: list[Moments], partition: Partition) -> None:
+    def take(self, value: Summary, block: RowBlock, seen: list[Moments], partition: Partition) -> None:
         value.survey.update(block.rows, seen)
         value.sample.take(block, partition.first_file)
 
-    def left_out(self, value: Summary, block: Block) -> None:
+    def left_out(self, value: Summary, block: RowBlock) -> None:
         value.skipped.merge(block.left_out)
 
     def end(self, value: Summary, partition: Partition) -> None:

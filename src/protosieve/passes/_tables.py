@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protosieve import _state
 from protosieve._state import storable
 from protosieve._typed import require
-from protosieve.passes._blocks import Block
+from protosieve.passes._blocks import RowBlock
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
@@ -144,7 +144,7 @@ class HeldRows:
         require(self.places.shape == (0 if self.records is None else len(self.records),), "the places of rows")
         require((self.places >= 0).all() and (np.diff(self.places) > 0).all(), "the numbers of rows do not rise")
 
-    def follow(self, held: NDArray[np.int64], first: int, block: Block) -> None:
+    def follow(self, held: NDArray[np.int64], first: int, block: RowBlock) -> None:
         """Of all rows the ``held`` ones are needed; some may be in this block, which begins at place ``first``."""
         own = held[(held >= first) & (held < first + len(block))] - first
         self.update(held, own + first, Records(block.numbers[own], block.sources[own], taken(block.tables, own)))

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from protosieve._blas import one_thread
-from protosieve.passes import Block, Job, Partition, Pass, Streamed, Summary, Value, unchanged
+from protosieve.passes import Job, Partition, Pass, RowBlock, Streamed, Summary, Value, unchanged
 from protosieve.result import Prototypes
 from protosieve.run._drive import snapshot
 from protosieve.run._progress import RunProgress
@@ -83,7 +83,7 @@ class Engine(ABC):
             return begun
         keeping = _Keeping(self._store, work, partition)
 
-        def watch(value: V, block: Block | None) -> None:
+        def watch(value: V, block: RowBlock | None) -> None:
             if block is not None:
                 self._part = value
                 keeping.passed(value)
