@@ -65,7 +65,8 @@ SURFACE = {
     "protosieve.passes": [
         "METHODS", "MOST", "ROW_BYTES", "SPARE", "Choice", "ChoosePass", "FetchPass",
         "Fetched", "HeldRows", "Job", "LeftOut", "Numbering", "Options", "Partition", "Pass", "Plan",
-        "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed", "Summary", "Sums", "SumsPass", "SurveyPass",
+        "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed", "Summary", "Sums", "SumsPass",
+        "SurveyPass",
         "Value", "by_sample", "changed", "fingerprint", "job_of",
         "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "options_of",
         "partitions_of", "read_blocks", "rows_of", "rows_per_block", "sample_seed",
