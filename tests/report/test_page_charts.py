@@ -113,6 +113,7 @@ def test_similarities_to_the_nearest_prototype_are_bars_and_numbers(opened, exam
     page.locator("#similarities svg").hover(position={"x": 60, "y": 60})
     assert page.locator("#tooltip dd").all_inner_texts() == ["25\u202f%"]
     page.locator("#similarities-table summary").click()
+    page.locator("#similarities-table tbody tr").nth(1).wait_for()  # the table is made when it is opened
     assert page.locator("#similarities-table th[scope=row]").all_inner_texts() == ["0 to 0.5", "0.5 to 1"]
     assert page.locator("#similarities-table td").all_inner_texts() == ["25\u202f%", "75\u202f%"]
     assert page.locator("#criticisms .measure .figure").all_inner_texts() == ["0.25"]
