@@ -14,6 +14,7 @@ from killed_processes import MortalAttempts
 from oracles import select_in_turn
 from partition_jobs import job_of, people, same, selected
 from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, select
+from protosieve._threads import n_threads
 from protosieve.run import Cluster, LocalWorkers, _executor, window_of
 from terminals import COMMAND, call, environment
 
@@ -54,6 +55,18 @@ def test_one_worker_gives_the_same_answer(folder, alone):
 
 def test_two_workers_give_the_same_answer(folder, alone, two):
     assert same(selected(folder, executor=two), alone)
+
+
+@pytest.mark.thorough
+def test_beside_workers_this_process_keeps_its_processors(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    n_threads.cache_clear()
+    with LocalWorkers(1) as executor:
+        executor.submit(int).result()
+        found = n_threads()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    n_threads.cache_clear()
+    assert found == n_threads()
 
 
 def test_workers_have_one_thread_each_and_so_has_blas(two):

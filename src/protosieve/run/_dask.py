@@ -11,6 +11,7 @@ from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 from protosieve._formatting import one_line
+from protosieve._threads import n_threads
 from protosieve.errors import InputError, ParameterError, ProtosieveError
 from protosieve.selectors import whole_number
 
@@ -86,6 +87,7 @@ class LocalWorkers(Dask):
         whole_number(1).check("select", "workers", workers)
         super().__init__()
         self.workers = self._max_workers = workers
+        n_threads()  # asked for now: Dask sets OMP_NUM_THREADS=1 for its workers, and leaves it set in this process
 
     def _connected(self) -> Any:
         """In another thread: there Ctrl-C can neither leave a cluster half started nor reach its processes."""
