@@ -41,7 +41,7 @@ def matching_and_covering(sample):
 
 each_selector = matching_and_covering(sample=9)
 relaxed = settings(
-    max_examples=volume(8, 20),
+    max_examples=volume(8, 30),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -317,7 +317,7 @@ def _bound(selector, d, reservoir, itemsize):
 @matching_and_covering(sample=64)
 def test_memory_is_bounded_by_m_epsilon_d_and_the_sample(selector, order, m, epsilon, dtype):
     rng = np.random.default_rng(0)
-    n, d, reservoir = 120, 5, 64
+    n, d, reservoir = 300, 5, 64
     options = {"epsilon": epsilon} if hasattr(selector(), "epsilon") else {}
     options |= {"candidates": 100} if isinstance(selector(), ProtoSwap) else {}
     fed = selector(m, kernel=Gaussian(1.0), mean=ReservoirMean(reservoir), block_size=32, random_state=0, **options)

@@ -19,7 +19,7 @@ from protosieve import ProtoBasic, ProtoSwap, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
-_PATIENCE = 0.15  # seconds in which another thread could come between, if it were let
+_PATIENCE = 0.3  # seconds in which another thread could come between, if it were let
 _LIMIT = 60
 
 
