@@ -44,6 +44,8 @@ def middle(page, selector):
 def point_at(page, card):
     """The pointer on a prototype's circle in the map, which is brought into the window first."""
     page.locator("#map-chart").scroll_into_view_if_needed()
+    # the browser tells the page of the scrolling a frame later, and that hides what is shown for the pointer
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.mouse.move(*middle(page, f'.marker[data-card="{card}"] circle'))
 
 
