@@ -40,8 +40,8 @@ SURFACE = {
         "candidates_of", "judging_for", "points_for", "points_of", "sample_for", "with_held_out",
     ],
     "protosieve.objectives": [
-        "Block", "Coverage", "Covered", "FeatureObjective", "Fit", "FittedObjective", "KernelMean", "Need", "Objective",
-        "SetFunction", "SmoothObjective", "Weighed", "same", *REGRESSIONS,
+        "BestPossible", "Block", "Coverage", "Covered", "FeatureObjective", "Fit", "FittedObjective", "KernelMean",
+        "Need", "Objective", "SetFunction", "SmoothObjective", "Weighed", "covering_for", "same", *REGRESSIONS,
     ],
     "protosieve.sampling": ["EVERY", "Bottom", "SampledRows", "UniformSample", "hashes"],
     "protosieve.result": [

@@ -390,7 +390,7 @@ class _Arena:
         seconds = time.perf_counter() - start
         looked_at = _some(len(match), generator(random_state))
         coverage = Coverage(len(looked_at)).by(learnt, match[looked_at], len(looked_at))
-        full = coverage.bound_with(rows)
+        full = coverage.bound_with(rows, _BLOCK)
         told = None if labels is None else _Labels.of(labels, len(rows), generator(random_state))
         return cls(rows, given, shared, objective, bound, judge, coverage, full, told, seconds, random_state)
 

@@ -417,7 +417,7 @@ def test_rows_that_judge_are_no_candidates_of_a_stream_that_covers_itself(way, c
         selector.partial_fit(clusters[900:])
     stream = selector._caught_up()
     drawn = stream.running.begun.drawn.settled()
-    found = selector._candidates(stream.known, stream.running)
+    found = selector._by(stream.running).candidates(stream.known.sample)
     assert np.array_equal(stream.running.judged_by(), drawn.rows[100:])
     assert len(drawn.numbers[100:]) == 25
     assert not np.isin(found.numbers, drawn.numbers[100:]).any()
@@ -428,7 +428,7 @@ def test_rows_that_judge_are_no_candidates_of_a_stream_that_covers_itself(way, c
 @pytest.mark.parametrize("selector", [ProtoBasic, Streak, SieveStreaming], ids=lambda cls: cls.__name__)
 def test_a_stream_can_begin_by_an_objective_made_elsewhere(selector, clusters):
     kernel = Gaussian(2.0)
-    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, compared=True)
+    made = Coverage(200).over(kernel, clusters, clusters[:1], 7, m=6, compared=True)
     fed = selector(6, objective=Coverage(200), random_state=0)
     fed.begin_by(made, clusters[:1])
     target = made.begun.drawn.settled().rows[:200]

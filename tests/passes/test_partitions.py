@@ -21,7 +21,6 @@ from partition_jobs import people, same
 from protosieve import InputError, ParameterError, ProtosieveWarning, ProtoSwap, _state, select
 from protosieve.io import BadRows, BatchSource, RowRange, find_sources
 from protosieve.kernels import Gaussian
-from protosieve.objectives import Coverage
 from protosieve.passes import (
     METHODS,
     LeftOut,
@@ -725,7 +724,7 @@ def test_weights_are_those_of_the_mean_of_all_rows(folder):
 @pytest.mark.parametrize("most", [8192, 200])
 def test_rows_that_cover_are_those_of_the_literal_algorithm_on_the_sample(folder, monkeypatch, most):
     """The first rows of it are covered, four fifths may be chosen, and the first of the last fifth judge."""
-    monkeypatch.setattr(Coverage, "sample", most)
+    monkeypatch.setattr("protosieve.objectives._coverage._EACH", (0, most, most))
     job = job_over(folder, 6, id="name", sample=500, partition_rows=500, goal="cover", width=1.0)
     found, plan = select_in_turn(job), settle(job, surveyed(job))
     rows, numbers = plan.candidates.rows, plan.candidates.numbers

@@ -140,9 +140,9 @@ def test_to_offer_the_rows_nearest_to_an_exchange_does_as_well_as_to_offer_all(m
         fitted = (ProtoSwap(20, candidates=6000, mean=ReservoirMean(1000), random_state=seed) for seed in range(5))
         return np.mean([selector.fit(X).result_.residual for selector in fitted])
 
-    monkeypatch.setattr("protosieve.selectors._protoswap._LEAST", 6000)
+    monkeypatch.setattr("protosieve.selectors._matching._LEAST", 6000)
     all_rows = residual()
-    monkeypatch.setattr("protosieve.selectors._protoswap._LEAST", 500)
+    monkeypatch.setattr("protosieve.selectors._matching._LEAST", 500)
     assert residual() == pytest.approx(all_rows, rel=0.03)
 
 

@@ -11,7 +11,6 @@ from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.means import FixedMean
 from protosieve.objectives import Coverage, KernelMean
-from protosieve.weights import NonNegativeQP
 
 _MOST = 4096  # rows a mean is taken over: its norm is O(rows^2 d)
 
@@ -42,12 +41,11 @@ class SampleJudge:
     def residual(self, rows: Array, weights: Float64 | None = None) -> float:
         """What weighted rows leave; by default at their best weights."""
         with one_thread():
-            if isinstance(self.objective, Coverage):
-                value = self.objective.weigh(rows.astype(self.rows.dtype, copy=False), np.zeros(len(rows))).value
-            elif weights is None:
-                value = NonNegativeQP.from_gram(*self.objective.exact(rows)).value
+            rows, objective = rows.astype(self.rows.dtype, copy=False), self.objective
+            if weights is None:
+                value = objective.weigh(rows, np.zeros(len(rows))).value
             else:
-                value = self.objective.weighed(rows, weights).value
+                value = objective.weighed(rows, weights).value
         return 1 - min(value / self.bound, 1.0) if self.bound > 0 else 0.0
 
     def residual_of_random(self, sample: Array, count: int) -> float:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,17 @@ class Weighed:
     intercept: float = 0.0
 
 
+class BestPossible(NamedTuple):
+    """Of each row that judges what is ``covered``, and what has at least the mean that the best rows have, ``most``;
+    among how many candidates, for a target of how many rows.
+    """
+
+    covered: Float64
+    most: Float64
+    candidates: int
+    population: int
+
+
 class Objective(ABC):
     """What a selection is worth: ``f(L)``, the largest ``l(w)`` with weights on rows of L alone; no rows are worth 0.
 
@@ -96,6 +107,14 @@ class Objective(ABC):
     def upper_bound(self, step: int) -> float:
         """A value that no weights on any number of rows exceed, NaN if unknown; computed ``step`` rows at a time."""
 
+    def bound_with(self, rows: Array, step: int) -> float:
+        """`upper_bound` where these rows, which may be longer than all known ones, can be chosen too."""
+        return self.upper_bound(step)
+
+    def best_possible(self, prototypes: Array, room: int) -> "BestPossible | None":
+        """What the best ``room`` rows can be worth, in the light of these prototypes; None if that is unknown."""
+        return None
+
     def values(self, rows: Array) -> Callable[[Sequence[int]], float]:
         """``f`` as a function of row numbers, for sets of these rows: the input of `protosieve.guarantees`.
 
@@ -113,8 +132,8 @@ class Objective(ABC):
 
         return f
 
-    def whole(self) -> str:
-        """In messages: what its bound is the whole of."""
+    def whole(self) -> str | None:
+        """In messages: what its bound is the whole of; None for what the kernel sees of the target."""
         return self.explains
 
     def keeps_more(self) -> str:

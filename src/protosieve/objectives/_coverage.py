@@ -17,12 +17,19 @@ from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.kernels import Kernel, Points
 from protosieve.means import FOREVER, candidates_in, with_held_out
-from protosieve.objectives._base import Block, Need, Objective, Weighed
+from protosieve.objectives._base import BestPossible, Block, Need, Objective, Weighed
 from protosieve.sampling import EVERY, SampledRows, UniformSample, hashes
 
 _BLOCK = 512
+_EACH = 40, 8192, 32768  # rows of the target for each prototype, between two bounds
 _CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
+
+
+def covering_for(n_prototypes: int) -> int:
+    """How many rows of the target choose so many prototypes."""
+    each, least, most = _EACH
+    return min(max(each * int(n_prototypes), least), most)
 
 
 @storable
@@ -111,9 +118,10 @@ class Coverage(Objective):
 
     Parameters
     ----------
-    sample : int, default 8192
-        Rows of the target by which rows are chosen, drawn at random; a quarter as many are drawn to judge the result.
-        If the target has no more rows than these together, all of them judge.
+    sample : int, optional
+        Rows of the target by which rows are chosen, drawn at random: by default 40 for each prototype, at least 8,192
+        and at most 32,768 of them. A quarter as many are drawn to judge the result. If the target has no more rows than
+        these together, all of them judge.
 
     Notes
     -----
@@ -151,13 +159,14 @@ class Coverage(Objective):
     compares_rows: ClassVar[bool] = True
     signed = False
 
-    sample: int = 8192
+    sample: int | None = None
     _begun: Begun | None = field(default=None, repr=False, compare=False)  # set by `over` and `by`
     kernel: Kernel | None = field(default=None, init=False, repr=False, compare=False)  # that of the selector
 
     def __post_init__(self) -> None:
-        if isinstance(self.sample, bool) or not isinstance(self.sample, numbers.Integral) or self.sample < 1:
-            raise ParameterError(f"Coverage: {arg('sample')} must be a whole number of at least 1, got {self.sample!r}")
+        n = self.sample
+        if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1):
+            raise ParameterError(f"Coverage: {arg('sample')} must be a whole number of at least 1, got {n!r}")
         self.kernel = None if self._begun is None else self._begun.kernel
 
     @property
@@ -166,31 +175,47 @@ class Coverage(Objective):
         assert self._begun is not None
         return self._begun
 
-    def over(self, kernel: Kernel, target: Array | None, like: Array, seed: int, compared: bool) -> "Coverage":
-        """The objective for a target, or for a stream of rows like these, its first, that is its own."""
-        drawn = UniformSample.empty(max(with_held_out(self.sample), self.sample + 1), like, seed)
-        found = replace(self, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
+    def over(
+        self, kernel: Kernel, target: Array | None, like: Array, seed: int, *, m: int, compared: bool
+    ) -> "Coverage":
+        """The objective of m prototypes for a target, or for a stream of rows ``like`` these that is its own."""
+        size = self._size(m)
+        drawn = UniformSample.empty(max(with_held_out(size), size + 1), like, seed)
+        found = replace(self, sample=size, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
             drawn.settle()
         elif compared:
-            found.begun.snapshot = found._part(like, np.arange(len(like)), judges=False)[: self.sample]
+            found.begun.snapshot = found._part(like, np.arange(len(like)), judges=False)[:size]
         return found
 
-    def by(self, kernel: Kernel, rows: Array, population: int) -> "Coverage":
-        """The objective for a target by rows that were drawn at random of its ``population`` rows, in any order.
+    def by(self, kernel: Kernel, rows: Array, population: int, m: int = 1) -> "Coverage":
+        """The objective of m prototypes for a target, by rows that were drawn at random of its ``population`` rows.
 
         Of the last fifth of them the first judge: candidates, where they are of the same sample, must not be among
         these. If the rows are the whole target and not too many, all of them choose and judge.
         """
-        most = with_held_out(self.sample)
+        size = self._size(m)
+        most = with_held_out(size)
         if len(rows) == population <= most:
-            return replace(self, _begun=Begun(kernel, UniformSample.drawn(rows, population)))
+            return replace(self, sample=size, _begun=Begun(kernel, UniformSample.drawn(rows, population)))
         judging = min(candidates_in(len(rows)), len(rows) - 1)
-        choosing = max(min(self.sample, judging), 1)
-        kept = np.concatenate([rows[:choosing], rows[judging:][: max(most - self.sample, 1)]])
+        choosing = max(min(size, judging), 1)
+        kept = np.concatenate([rows[:choosing], rows[judging:][: max(most - size, 1)]])
         drawn = UniformSample.drawn(kept, population)
         return replace(self, sample=choosing, _begun=Begun(kernel, drawn))
+
+    def for_rows(self) -> "Coverage":
+        """As much of it as judges rows one by one."""
+        return self
+
+    def for_sample(self, rows: Array, population: int) -> "Coverage":
+        """The objective for a target of which these rows are a uniform sample, in any order."""
+        return self.by(self.compared_by, rows, population)
+
+    def _size(self, m: int = 1) -> int:
+        """Rows that choose m prototypes; settled once there is a target."""
+        return covering_for(m) if self.sample is None else int(self.sample)
 
     def describe(self) -> str:
         return repr(self.kernel)
@@ -262,7 +287,7 @@ class Coverage(Objective):
         if not (self.begun.follows and self.begun.compared) or self.begun.adopted == self._sample.seen:
             return False
         self._sample.settle()
-        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self.sample]
+        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self._size()]
         self.begun.adopted, self.begun.points = self._sample.seen, None
         return True
 
@@ -284,7 +309,7 @@ class Coverage(Objective):
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
-        return self._prepared(self._sample.settled().rows[: self.sample])
+        return self._prepared(self._sample.settled().rows[: self._size()])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
@@ -321,7 +346,7 @@ class Coverage(Objective):
         """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
         if self.begun.follows and self.begun.compared:
             return np.asarray(hashes(self._sample.seed + 1, numbers) >= np.uint64(candidates_in(EVERY + 1)))
-        return np.arange(len(numbers)) >= self.sample
+        return np.arange(len(numbers)) >= self._size()
 
     # -- sets
 
@@ -361,10 +386,13 @@ class Coverage(Objective):
         judged = similarities if whole.is_whole else self._part(similarities, whole.numbers, judges=True)
         return Weighed(shares, float(np.maximum(judged, 0).mean()))
 
-    def best_possible(self, prototypes: Array, room: int) -> tuple[Float64, Float64, int]:
-        """What is covered of each row that judges; what has at least the mean that the best ``room`` candidates have;
-        and how many candidates there are. These are rows of the sample: all where that is the whole target, else those
-        that do not judge. O(sample judges d).
+    def weighed(self, rows: Array, weights: Float64) -> Weighed:
+        """Weights follow from rows."""
+        return self.weigh(rows, weights)
+
+    def best_possible(self, prototypes: Array, room: int) -> BestPossible:
+        """What the best ``room`` candidates can cover. Candidates are rows of the sample: all of them where that is the
+        whole target, else those that do not judge. O(sample judges d).
 
         For any level y(x) of each row and any rows S*, ``max_{s in S*} k(x, s) <= y(x) + sum_{s in S*} max(k(x, s) -
         y(x), 0)``. So the mean of y, and the sum of the ``room`` largest means of ``max(k(x, s) - y(x), 0)``, bound
@@ -385,12 +413,13 @@ class Coverage(Objective):
 
         starts = range(0, len(candidates), _CANDIDATES)
         found = np.concatenate(list(ahead_of(sums, starts, in_threads=kernel.in_threads)), axis=1)
-        most = np.argsort(-found, axis=1, kind="stable")[:, :room]
+        largest = np.argsort(-found, axis=1, kind="stable")[:, :room]
         bounds = [
             level + _gained(similarities(rows), level).sum(axis=0, dtype=np.float64)
-            for level, rows in zip(levels, most, strict=True)
+            for level, rows in zip(levels, largest, strict=True)
         ]
-        return near[0].astype(np.float64), min(bounds, key=np.mean), len(candidates)
+        most: Float64 = min(bounds, key=np.mean)
+        return BestPossible(near[0].astype(np.float64), most, len(candidates), sample.seen)
 
     def _two_nearest(self, prototypes: Array, rows: Array) -> Array:
         """The similarities of each row to its nearest and second nearest prototype, or zero; in two lines."""
@@ -402,18 +431,13 @@ class Coverage(Objective):
             found[: len(K), start : start + _BLOCK] = np.maximum(K[:-3:-1], 0)
         return found
 
-    @property
-    def n_target(self) -> int:
-        """Rows of the target."""
-        return self._sample.seen
-
     def singles(self, block: Block) -> Float64:
         return np.asarray(np.sqrt(block.mu))
 
     def upper_bound(self, step: int) -> float:
-        return self.bound_with(self._sample.rows[:0])
+        return self.bound_with(self._sample.rows[:0], step)
 
-    def bound_with(self, rows: Array) -> float:
+    def bound_with(self, rows: Array, step: int) -> float:
         """``k(x, s) <= |phi(x)| |phi(s)|``: no row covers more that is no longer than these and the known ones."""
         found = (self.judged_by(), self._sample.settled().rows, rows)
         judges, known, more = (self._lengths(self._prepared(of)) for of in found)

@@ -1,6 +1,6 @@
 """The kernel mean objective: match the mean embedding of the target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError
 from protosieve.kernels import Kernel
-from protosieve.means import FixedMean, MeanState, Sampled
+from protosieve.means import Calibrated, FixedMean, MeanState, Sampled
 from protosieve.objectives._base import Block, Need, Objective, Weighed
 from protosieve.weights import NonNegativeQP, free_weights
 
@@ -34,6 +34,9 @@ class KernelMean(Objective):
     mean: MeanState
     signed: bool = False  # only where something else than a mean is matched, as least squares are
     rule: Kernel | None = None  # the kernel as it was given, if the stream's sample may resolve it anew
+
+    def whole(self) -> None:
+        return None
 
     def remedy(self) -> str:
         if self.kernel.nonnegative:
@@ -98,6 +101,14 @@ class KernelMean(Objective):
                 f"target {mu[row]:g}; no kernel does that. A distance d becomes one as exp(-d)"
             )
         return Block(first, rows, points, mu, diagonal, self.signed, sums)
+
+    def for_sample(self, rows: Array, population: int) -> "KernelMean":
+        """The objective for a target of which these rows are a uniform sample. O(rows^2 d) for its bound."""
+        return KernelMean(self.kernel, FixedMean.over(self.kernel, rows, population))
+
+    def for_rows(self) -> "KernelMean":
+        """A calibrated mean judges rows by its points, without the sample."""
+        return replace(self, mean=self.mean.quick) if isinstance(self.mean, Calibrated) else self
 
     def weigh(self, rows: Array, start: Float64) -> Weighed:
         """O(q^2 d + q size_of_mean d + q^3)."""

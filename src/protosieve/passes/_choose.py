@@ -55,6 +55,7 @@ class ChoosePass(Pass[Choice]):
     encoding: Encoding
     objective: KernelMean | Coverage
     selector: str
+    stated: dict[str, Any]  # the objective as it was asked for, if it was
     n_prototypes: int
     seed: int
     like: Array  # rows, in the dtype in which they are judged
@@ -62,9 +63,8 @@ class ChoosePass(Pass[Choice]):
     skip: bool
 
     def begin(self, partition: Partition) -> Choice:
-        asked = {"objective": Coverage(self.objective.sample)} if isinstance(self.objective, Coverage) else {}
         kernel = self.objective.kernel
-        made = METHODS[self.selector](self.n_prototypes, kernel=kernel, random_state=self.seed, **asked)
+        made = METHODS[self.selector](self.n_prototypes, kernel=kernel, random_state=self.seed, **self.stated)
         made.begin_by(self.objective, self.like)
         return Choice(made)
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import numbers
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -15,7 +16,7 @@ from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
-from protosieve.objectives import Coverage
+from protosieve.objectives import Coverage, covering_for
 from protosieve.preprocess import SCALES
 from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
 
@@ -109,8 +110,8 @@ class Options:
         """The objective as an argument of the selector; none where that is the kernel mean."""
         if not self.covers:
             return {}
-        most = Coverage.sample if self.sample is None else min(Coverage.sample, candidates_in(self.sample))
-        return {"objective": Coverage(most)}
+        given = self.sample
+        return {"objective": Coverage(None if given is None else min(candidates_in(given), covering_for(sys.maxsize)))}
 
     @property
     def is_share(self) -> bool:

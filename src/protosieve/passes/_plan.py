@@ -12,7 +12,7 @@ from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
 from protosieve.errors import ProtosieveWarning
 from protosieve.kernels import Kernel
-from protosieve.means import Calibrated, FixedMean, PointSums, calibrated, candidates_of, judging_for, points_of
+from protosieve.means import FixedMean, PointSums, calibrated, candidates_of, judging_for, points_of
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._checks import (
@@ -129,7 +129,7 @@ class Plan:
         return SumsPass(
             stage=stage,
             encoding=self.encoding,
-            objective=_for_rows(objective),
+            objective=objective.for_rows(),
             most=self._n_best if of_input else 0,
             n_points=self.n_points if of_target else 0,
             dtype=self.dtype,
@@ -156,7 +156,7 @@ class Plan:
             return Best(self.numbering.numbers(sums.best.indices), sums.best.rows, sums.best.pull)
         rows, held = self.working(self.candidates.rows), self.candidates
         found, order = Best.none(rows), np.argsort(held.numbers)
-        if isinstance(objective, Coverage) and self.target is None:
+        if self.job.options.covers and self.target is None:
             return found
         with one_thread():
             found.take(objective.means(rows)[order], held.numbers[order], rows[order], self._n_best)
@@ -166,7 +166,7 @@ class Plan:
     def coverage(self) -> Coverage:
         """What results are judged by if prototypes are to cover the target: the sample of it."""
         found: Coverage = self.job.options.objective["objective"]
-        return found.by(self.kernel, self._sample.rows, self.n_target)
+        return found.by(self.kernel, self._sample.rows, self.n_target, self.n_prototypes)
 
     def chosen(self, objective: KernelMean | Coverage, best: Best) -> Prototypes:
         """ProtoSwap's choice of rows that match or cover the target."""
@@ -184,6 +184,7 @@ class Plan:
             encoding=self.encoding,
             objective=objective,
             selector=self.job.options.method,
+            stated=self.job.options.objective,
             n_prototypes=self.n_prototypes,
             seed=self.job.seed,
             like=self.working(self.candidates.rows[:1]),
@@ -224,14 +225,6 @@ class Plan:
         homes = [self.job.inputs[home] for home in np.unique(self.numbering.homes(missing))]
         keys = np.sort(self.numbering.key(missing))
         return FetchPass("fetch", self.encoding, keys, self.job.skip), homes
-
-
-def _for_rows(objective: KernelMean | Coverage) -> KernelMean | Coverage:
-    """As much of it as judges the rows of a pass: a calibrated mean does so by its points, without the sample."""
-    if isinstance(objective, Coverage) or not isinstance(objective.mean, Calibrated):
-        return objective
-    with one_thread():
-        return replace(objective, mean=objective.mean.quick)
 
 
 def _in_order(sample: UniformSample) -> Array:

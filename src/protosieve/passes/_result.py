@@ -13,15 +13,14 @@ from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
 from protosieve.insight import folders_of
 from protosieve.kernels import as_plain
-from protosieve.means import FixedMean, Judge, candidates_in
+from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._tables import Records
 from protosieve.preprocess import Encoding, Layout
-from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
-from protosieve.selectors import StreamSelector, certificate_of_cover
-from protosieve.weights import NonNegativeQP
+from protosieve.result import OURS, DataSample, Origin, Prototypes, Trace
+from protosieve.selectors import StreamSelector, certificate_of
 
 _BLOCK = 512
 _LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
@@ -61,7 +60,7 @@ def result_of(found: Selected) -> Prototypes:
     found.skipped.warn(found.n_rows)
     with one_thread():
         result, records = found.result, found.records
-        covers = isinstance(found.judge, Coverage)  # weights are shares then, and there should not be two of them
+        covers = found.job.options.covers  # weights are shares then, and there should not be two of them
         shares = result.weights if covers else _shares(result, found.represented)
         names = found.job.names
         ours = {
@@ -103,17 +102,10 @@ def by_sample(
     chosen, judge = replace(fitted.result_, indices=some[fitted.result_.indices]), fitted.known_comparison()
     if population <= n:
         return chosen, judge
-    rows = rows.astype(chosen.rows.dtype, copy=False)
     with one_thread():
-        if isinstance(judge, Coverage):
-            judge = judge.by(judge.compared_by, rows[order], population)
-            value = judge.weigh(chosen.rows, chosen.weights).value
-            certificate = certificate_of_cover(judge, chosen.rows, value, selector.n_prototypes)
-        else:
-            judge = KernelMean(judge.kernel, FixedMean.over(judge.kernel, rows, population))
-            sampled = judge.sampled()
-            assert sampled is not None
-            certificate = Certificate.by(Judge(sampled), chosen.rows, chosen.weights)
+        judge = judge.for_sample(rows[order].astype(chosen.rows.dtype, copy=False), population)
+        weighed = judge.weighed(chosen.rows, chosen.weights)
+        certificate = certificate_of(judge, chosen.rows, weighed, _BLOCK, selector.n_prototypes)
     trace = Trace(np.array([population]), np.array([certificate.value]))
     return replace(chosen, certificate=certificate, trace=trace), judge
 
@@ -133,13 +125,7 @@ def _shares(result: Prototypes, rows: Array) -> Float64:
 def _random_residual(found: Selected) -> float:
     """The residual of as many random rows of the input, with their best weights."""
     rows, judge = found.random.astype(found.result.rows.dtype, copy=False), found.judge
-    if isinstance(judge, Coverage):
-        return Certificate(judge.weigh(rows, np.zeros(len(rows))).value, judge.bound_with(rows)).residual
-    gram, mu = judge.exact(rows)
-    weights, sampled = NonNegativeQP.from_gram(gram, mu).weights, judge.sampled()
-    if sampled is not None:
-        return Certificate.by(Judge(sampled), rows, weights).residual
-    return Certificate(judge.weighed(rows, weights).value, judge.upper_bound(_BLOCK)).residual
+    return certificate_of(judge, rows, judge.weigh(rows, np.zeros(len(rows))), _BLOCK).residual
 
 
 def _table(found: Selected, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:

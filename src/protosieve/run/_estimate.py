@@ -6,7 +6,7 @@ from typing import Any
 
 from protosieve._formatting import counted
 from protosieve.means import points_for
-from protosieve.objectives import Coverage
+from protosieve.objectives import covering_for
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
 from protosieve.preprocess import Layout
 
@@ -78,7 +78,7 @@ class Estimate:
             return None
         share = 1 if self.rows is None else min(1, SPARE / max(self.partitions, 1))
         waiting = min(self.window, self.partitions) * share * self.sample * self._sampled
-        judged = Coverage.sample * m if self.covers else _FACTORS * points_for(m) ** 2
+        judged = covering_for(m) * m if self.covers else _FACTORS * points_for(m) ** 2
         held = _COPIES * self._sampled * self.sample + 8 * (_MATRICES * m**2 + judged)
         return _PROCESS + _READING + _COLUMN * self.columns + waiting + held
 

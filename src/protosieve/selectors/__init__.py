@@ -10,7 +10,7 @@ from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap, nearest_for
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
-from protosieve.selectors._selector import Selector, certificate_of_cover, content_with, default_mean, generator
+from protosieve.selectors._selector import Selector, certificate_of, content_with, default_mean, generator
 from protosieve.selectors._sievestreaming import SieveStreaming
 from protosieve.selectors._streak import Streak
 from protosieve.selectors._stream import Saved, Standing
@@ -38,7 +38,7 @@ __all__ = [
     "Streak",
     "StreamSelector",
     "as_rows",
-    "certificate_of_cover",
+    "certificate_of",
     "column_names",
     "content_with",
     "default_mean",

@@ -1,6 +1,6 @@
-"""A block of rows from the point of view of sets that cover a target."""
+"""Sets of a threshold selector that cover a target, and how they see a block of rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -8,15 +8,37 @@ from protosieve._typing import Float64
 from protosieve.objectives import Block, Coverage, Covered
 from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve
-from protosieve.selectors._views import BlockView, Criterion
+from protosieve.selectors._views import BlockView, Criterion, Sets
 
 _TOGETHER = 16  # rows whose gains are computed at once: what is computed beyond the first to be taken is done again
+
+
+class CoverSets(Sets):
+    """Sets that are worth what they cover."""
+
+    def __init__(self, objective: Coverage) -> None:
+        self._objective = objective
+
+    def seen(self, pool: Pool, block: Block, sets: list[Sieve]) -> "Covers":
+        return Covers(pool, block)
+
+    def empty(self, pool: Pool) -> Covered:
+        return self._objective.empty()
+
+    def single(self, pool: Pool, slot: int) -> Covered:
+        return Covered(1, float(pool.mu[slot]), pool.mu[:0].copy())
+
+    def renew(self, pool: Pool, sets: Iterable[Sieve]) -> None:
+        pool.mu[: pool.size] = self._objective.at_zero(pool.held)
+        every = list(sets)
+        for sieve, covered in zip(every, self._objective.cover(pool.held, [s.members for s in every]), strict=True):
+            sieve.qp = covered.sealed() if covered_by(sieve).is_sealed else covered
 
 
 class Covers(Newcomers):
     """The similarities of a block to the target, for all sets: what `Similarities` is for the kernel mean."""
 
-    def __init__(self, pool: Pool, objective: Coverage, block: Block) -> None:
+    def __init__(self, pool: Pool, block: Block) -> None:
         super().__init__(pool, block)
         assert block.similarities is not None
         self.similarities = block.similarities

@@ -57,10 +57,15 @@ class Pool:
         self.added += 1
         return slot
 
+    @property
+    def held(self) -> Array:
+        """The rows."""
+        return self.rows[: self.size]
+
     def as_block(self) -> Block:
         """All rows as one block."""
         held = slice(self.size)
-        return Block(0, self.rows[held], Points(self.left[held]), self.mu[held], self.diagonal[held])
+        return Block(0, self.held, Points(self.left[held]), self.mu[held], self.diagonal[held])
 
     def sweep(self, used: Indices) -> Indices | None:
         """Free all slots but the ``used`` ones, if that is at least a third of them.

@@ -1,40 +1,28 @@
 """ProtoSwap: one set, improved by exchanges."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from protosieve._blas import one_thread
 from protosieve._state import storable
-from protosieve._threads import ahead_of
-from protosieve._typing import Array, Float64, Indices
+from protosieve._typing import Array, Float64
 from protosieve.errors import ParameterError, arg
-from protosieve.exchange import CoverSet, Members
-from protosieve.kernels import Points
-from protosieve.means import candidates_in, candidates_of, sample_for, with_held_out
+from protosieve.exchange import Members
 from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._covering import Covering
+from protosieve.selectors._matching import Matching
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
-from protosieve.weights import NonNegativeQP, definite_cholesky
 
-_PASSES = 2  # over the candidates: a third adds a hundredth
-_SHARE = 4  # one in so many candidates is offered at first, and of all in every pass the nearest to an exchange
-_LEAST = 4096  # and no fewer: to rank them costs as much as to offer them
-_FEW = 16_384  # candidates looked at, at least: small samples until nothing changes, and more than once
-_RANKED = 262_144  # similarities to members at once
-_ATTEMPTS = 4  # times a small sample is offered to an empty set
 _NEAREST = 8  # rows most like the target that are candidates too, for each prototype: twice as many add nothing
-_COVERING = 64  # candidates compared with the whole target at once
-_EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
 
 def nearest_for(n_prototypes: int) -> int:
@@ -198,30 +186,26 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
         return super()._weigh(objective if self._compares_rows else self.objective, rows, start)
 
+    def _by(self, objective: KernelMean | Coverage) -> Matching | Covering:
+        """How it chooses by this objective."""
+        count = None if isinstance(self.candidates, str) else int(self.candidates)
+        if isinstance(objective, Coverage):
+            return Covering(objective, self.n_prototypes, self.margin, self.passes, count)
+        return Matching(objective, self.n_prototypes, self.margin, self.passes, count, self.block_size)
+
+    def _matching(self, objective: KernelMean | Coverage) -> Matching:
+        found = self._by(objective)
+        assert isinstance(found, Matching)  # all rows are judged as they come by a mean only
+        return found
+
     def _start(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> Swapping:
         if self._takes_all:
-            return Swapping(Best.none(block.rows), None, self._empty(objective, block.rows))
-        return Swapping(Best.none(block.rows), self._sample(block, objective, rng), None)
-
-    def _empty(self, objective: KernelMean, like: Array) -> Members:
-        points = objective.kernel.prepare(like[:1])
-        return Members.none(self.n_prototypes, self.margin, like, points, objective.signed)
-
-    def _sample(self, block: Block, objective: KernelMean, rng: np.random.Generator) -> UniformSample | None:
-        """A sample of its own, unless the mean's has enough candidates."""
-        auto = isinstance(self.candidates, str)
-        size = sample_for(self.n_prototypes, block.rows.shape[1]) if auto else int(self.candidates)
-        if isinstance(objective, Coverage):
-            return UniformSample.empty(size if auto else with_held_out(size), block.rows, objective.seed)
-        kept = objective.mean.stream_sample()
-        if kept is not None and (candidates_in(size) if auto else size) <= candidates_in(kept.size):
-            return None
-        seed = objective.mean.seed(size)
-        return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
+            return Swapping(Best.none(block.rows), None, self._matching(objective).empty(block.rows))
+        return Swapping(Best.none(block.rows), self._by(objective).sample(block, rng), None)
 
     def _judge(self, progress: Swapping, objective: KernelMean, block: Block) -> None:
         indices = block.numbers
-        if not isinstance(objective, Coverage) or objective.begun.compared:
+        if self._by(objective).keeps_best:
             progress.best.take(block.pull, indices, block.rows, nearest_for(self.n_prototypes))
         if progress.sample is not None:
             progress.sample.observe(block.rows, indices, block.mu)
@@ -238,7 +222,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         assert members is not None
         mu, stream.known.mu = np.concatenate(stream.known.mu), []
         for _ in range(1, self.passes):
-            self._offer(members, stream.running, np.arange(len(rows)), rows, mu)
+            self._matching(stream.running).offer(members, SampledRows(rows, np.arange(len(rows)), mu))
 
     def _refresh(self, progress: Swapping, objective: KernelMean) -> None:
         progress.best.renew(objective)
@@ -258,82 +242,15 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         if progress.members is not None:
             held = progress.members.indices[progress.members.exchange.slots]
         else:
-            held = self._kept(progress, objective).all_numbers
+            sample = objective.mean.stream_sample() if progress.sample is None else progress.sample
+            assert sample is not None
+            held = sample.all_numbers
         return np.concatenate([held, progress.best.indices])
 
-    def _kept(self, progress: Swapping, objective: KernelMean) -> UniformSample:
-        sample = objective.mean.stream_sample() if progress.sample is None else progress.sample
-        assert sample is not None
-        return sample
-
-    def _candidates(self, progress: Swapping, objective: KernelMean) -> SampledRows:
-        """The candidates as of now."""
-        sample = self._kept(progress, objective).settled()
-        if isinstance(objective, Coverage):
-            sample = replace(sample, held=objective.may_be_chosen(sample.held))
-        if not isinstance(self.candidates, str):
-            return sample.held.take(slice(int(self.candidates)))
-        return candidates_of(sample)
-
     def _choose(self, progress: Swapping, objective: KernelMean) -> Selection:
-        if isinstance(objective, Coverage):
-            drawn, best = self._candidates(progress, objective), progress.best
-            is_own = objective.begins(drawn)  # a sample has enough of what it is like itself
-            return self._covering(drawn, Best.none(drawn.rows) if is_own else best, objective)
-        return self._better(progress.members or self._from_candidates(progress, objective), progress.best, objective)
-
-    def _covering(self, drawn: SampledRows, best: Best, objective: Coverage) -> Selection:
-        """The candidates that exchanges make cover the target best, from any m of them, or ProtoBasic's rows.
-
-        A block is compared with the whole target, and the best exchange made with it as long as there is one.
-        """
-        if isinstance(self.candidates, str):
-            drawn = SampledRows.joined([drawn, best.others(drawn)])
-        target, rng = objective.chosen_by(), np.random.default_rng(0)
-        found = CoverSet(self.n_prototypes, len(target), target.left.dtype, self.margin)
-
-        def similarities(places: Indices) -> Array:
-            return objective.similarities(drawn.rows[places], target, drawn.numbers[places])
-
-        order = np.arange(len(drawn))  # which is that of hashes
-        members = order[: self.n_prototypes]
-        found.fill(similarities(members), members)
-        for _ in range(self.passes or _PASSES):
-            blocks = [order[start : start + _COVERING] for start in range(0, len(order), _COVERING)]
-            compared = ahead_of(similarities, blocks, in_threads=objective.compared_by.in_threads)
-            exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
-            if not any(exchanged):
-                break
-            order = rng.permutation(order)
-        basic = best.first(self.n_prototypes).selection()
-        kept = np.arange(len(basic.rows))
-        if len(kept) and objective.cover(basic.rows, [kept])[0].value * len(target) > found.value:
-            return basic
-        chosen = np.sort(found.covering())
-        return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
-
-    def _from_candidates(self, progress: Swapping, objective: KernelMean) -> Members:
-        drawn = self._candidates(progress, objective)
-        mu = drawn.mu if objective.mean.is_final else objective.means(drawn.rows)
-        return self._exchange(self._offered(drawn, mu, progress.best, objective), objective)
-
-    def _offered(self, drawn: SampledRows, mu: Float64, best: Best, objective: KernelMean) -> SampledRows:
-        """Candidates with their means, the rows most like a fixed target among them: where few rows of a stream are
-        like it, a uniform sample has next to none of these. (Of a target that moves, the order of rows would decide.)
-        """
-        if not objective.mean.is_fixed or not isinstance(self.candidates, str):
-            return SampledRows(drawn.rows, drawn.numbers, mu)
-        more = best.others(drawn)
-        known = objective.means(more.rows) if len(more) else more.mu
-        return SampledRows.joined([replace(drawn, mu=mu), replace(more, mu=known)])
-
-    def _better(self, members: Members, best: Best, objective: KernelMean) -> Selection:
-        """Of the two that are kept beside each other."""
-        slots = members.exchange.slots
-        found = Selection(members.indices[slots], members.rows[slots], members.exchange.w[slots])
-        basic = best.first(self.n_prototypes).selection()
-        at = objective.mean.at if self._takes_all else objective.mean.exactly_at  # no worse than members were judged by
-        return basic if self._is_better(basic, at, objective, members.exchange.value) else found
+        if progress.members is not None:
+            return self._matching(objective).better(progress.members, progress.best, quick=True)
+        return self._by(objective).of_stream(progress.sample, progress.best)
 
     def choose_from(
         self, candidates: SampledRows, best: Best, objective: KernelMean | Coverage, n_seen: int
@@ -341,100 +258,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """The result of a stream of so many rows, whose candidates, best rows and objective are known already.
 
         What ``result_`` is where the stream went by this selector itself; a run over many partitions gathers the three
-        elsewhere. Candidates are judged by the mean as it is now, whatever it was when they came. It stays unfitted.
+        elsewhere. It stays unfitted.
         """
         self._check_parameters()
         with one_thread():
-            if isinstance(objective, Coverage):
-                chosen = self._covering(candidates, best, objective)
-                return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
-            drawn = replace(candidates, mu=objective.means(candidates.rows))
-            chosen = self._better(self._exchange(drawn, objective), best, objective)
+            chosen = self._by(objective).chosen(candidates, best)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
-
-    def _exchange(self, drawn: SampledRows, objective: KernelMean) -> Members:
-        """The set that exchanges over the candidates lead to, each pass in an order of its own, from no members.
-
-        Exchanges one by one can get stuck, and where there are few candidates that is cheap to mend: these are offered
-        until nothing changes, and then to an empty set again, a few times.
-        """
-        rng, left, best = np.random.default_rng(0), _FEW, None  # the order is that of hashes, shuffled
-        for _ in range(_ATTEMPTS):
-            tried = self._empty(objective, drawn.rows)
-            left -= self._look(tried, objective, drawn.numbers, drawn.rows, drawn.mu, rng, left)
-            if best is None or tried.exchange.value > best.exchange.value:
-                best = tried
-            if left < len(drawn):
-                break
-        assert best is not None
-        return best
-
-    def _look(
-        self,
-        members: Members,
-        objective: KernelMean,
-        indices: NDArray[np.int64],
-        rows: Array,
-        mu: Float64,
-        rng: np.random.Generator,
-        most: int,
-    ) -> int:
-        """All passes, and where few rows, ``most``, were looked at then, until nothing changes; returns how many were.
-
-        Some rows make a set. Then each pass ranks all rows by how near they are to an exchange, in all threads, and
-        offers the nearest: hardly any other would be taken.
-        """
-        some = min(max(len(mu) // _SHARE, _LEAST), len(mu))
-        order = rng.permutation(len(mu))[:some]
-        self._offer(members, objective, indices[order], rows[order], mu[order])
-        seen, changed = some, True
-        while seen < (self.passes or _PASSES) * len(mu) or (changed and seen + len(mu) <= most):
-            before = members.indices.copy()
-            order = rng.permutation(self._nearest(members, objective, rows, mu, some))
-            self._offer(members, objective, indices[order], rows[order], mu[order])
-            changed = not np.array_equal(before, members.indices)
-            seen += len(mu)
-        return seen
-
-    def _nearest(self, members: Members, objective: KernelMean, rows: Array, mu: Float64, most: int) -> Indices:
-        """The rows nearest to an exchange; all, while there is room for any."""
-        if most == len(mu) or members.exchange.size < members.exchange.room:
-            return np.arange(len(mu))
-        step = max(_RANKED // members.exchange.room, 1)
-
-        def ratios(start: int) -> Array:
-            part = slice(start, start + step)
-            points = objective.kernel.prepare(rows[part])
-            return members.ratios(objective.kernel, points, objective.kernel.diagonal(points), mu[part])
-
-        starts = range(0, len(mu), step)
-        found = [ratios(starts[0]), *ahead_of(ratios, starts[1:], in_threads=objective.kernel.in_threads)]
-        return np.argsort(-np.concatenate(found), kind="stable")[:most]
-
-    def _offer(
-        self, members: Members, objective: KernelMean, indices: NDArray[np.int64], rows: Array, mu: Float64
-    ) -> None:
-        """Rows with their means, those that are members now left out."""
-        for start in range(0, len(rows), self.block_size):
-            part = np.arange(start, min(start + self.block_size, len(rows)))
-            part = part[~np.isin(indices[part], members.indices)]
-            points = objective.kernel.prepare(rows[part])
-            diagonal = objective.kernel.diagonal(points).astype(np.float64)
-            members.offer(objective.kernel, indices[part], rows[part], points, diagonal, mu[part])
-
-    def _is_better(
-        self, basic: Selection, at: Callable[[Points], Float64], objective: KernelMean, value: float
-    ) -> bool:
-        """Whether ProtoBasic's rows are worth more. A bound, with the signs of weights ignored, mostly tells."""
-        if not len(basic.indices):
-            return False
-        value *= 1 + _EQUAL
-        points = objective.kernel.prepare(basic.rows)
-        nonzero = objective.kernel.diagonal(points) > 0  # a row of zeros, to Linear(), is similar to nothing
-        points = points.take(nonzero)
-        mu = at(points)
-        gram = objective.kernel.block(points, points).astype(np.float64)
-        np.fill_diagonal(gram, objective.kernel.diagonal(points))  # with a ridge it is not the product's own
-        root, _ = definite_cholesky(np.tril(gram), float(np.finfo(basic.rows.dtype).eps))
-        y = solve_triangular(root, mu, lower=True, check_finite=False)
-        return 0.5 * float(y @ y) > value and (objective.signed or NonNegativeQP.from_gram(gram, mu).value > value)

@@ -4,7 +4,23 @@ from protosieve._typing import Float64, Indices
 from protosieve.objectives import Block, Fit, FittedObjective
 from protosieve.selectors._pool import Newcomers, Pool
 from protosieve.selectors._sieves import Sieve
-from protosieve.selectors._views import BlockView
+from protosieve.selectors._views import BlockView, Sets
+
+
+class FittedSets(Sets):
+    """Sets that are fitted again for each row they take."""
+
+    def __init__(self, objective: FittedObjective) -> None:
+        self._objective = objective
+
+    def seen(self, pool: Pool, block: Block, sets: list[Sieve]) -> "Refits":
+        return Refits(pool, self._objective, block)
+
+    def empty(self, pool: Pool) -> Fit:
+        return self._objective.empty()
+
+    def single(self, pool: Pool, slot: int) -> Fit:
+        return self._objective.grow(self._objective.empty(), pool.rows[:0], pool.rows[slot]).sealed()
 
 
 class Refits(Newcomers):

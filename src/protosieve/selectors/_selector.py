@@ -233,8 +233,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def known_comparison(self) -> KernelMean | Coverage:
         """The objective by which the result was chosen, if it compares rows by a kernel."""
-        objective = self._known_objective()
-        return objective if isinstance(objective, Coverage) else self.known_mean()
+        if not self._compares_rows:
+            raise ParameterError(f"{type(self).__name__}: rows were chosen by {self.objective!r}, which compares none")
+        return cast(KernelMean | Coverage, self._known_objective())
 
     def _weigh(self, objective: Any, rows: Array, start: Float64) -> Weighed:
         """The weights of the chosen rows, by default the best there are."""
@@ -251,7 +252,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights = weighed.weights
         order = np.lexsort((chosen.indices, -np.abs(weights)))
-        certificate = self._certificate(objective, chosen.rows, weighed)
+        certificate = certificate_of(objective, chosen.rows, weighed, self.block_size, self.n_prototypes)
         if self.objective is not None:
             certificate = replace(certificate, whole=stated.whole())
         self._warn(stated, certificate, chosen.indices, n_seen)
@@ -272,14 +273,6 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             evaluations=objective.evaluations(),
             feature_names=None if names is None else tuple(map(str, names)),
         )
-
-    def _certificate(self, objective: Objective, rows: Array, weighed: Weighed) -> Certificate:
-        if isinstance(objective, Coverage):
-            return certificate_of_cover(objective, rows, weighed.value, self.n_prototypes)
-        sampled = objective.sampled()
-        if sampled is None:
-            return Certificate(weighed.value, objective.upper_bound(self.block_size))
-        return Certificate.by(Judge(sampled), rows, weighed.weights)
 
     def _warn(self, stated: Objective, certificate: Certificate, chosen: NDArray[np.int64], n_seen: int) -> None:
         """Warn of a result that is correct but may surprise."""
@@ -394,9 +387,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         if not self._compares_rows:
             return self._begun()
         kernel = self._kernel().resolve(first if target is None else target, rng)
-        if isinstance(self.objective, Coverage):
-            as_they_come = not (self._chooses_from_sample and (own or target is None))
-            return self.objective.over(kernel, target, first, int(rng.integers(2**63)), as_they_come)
+        if self.objective is not None:
+            compared, drawn = not (self._chooses_from_sample and (own or target is None)), int(rng.integers(2**63))
+            over: Objective = self.objective.over(kernel, target, first, drawn, m=self.n_prototypes, compared=compared)
+            return over
         seed = np.random.default_rng(rng.integers(2**63))
         mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes)
         return KernelMean(kernel, mean, rule=self._kernel() if target is None and self._chooses_from_sample else None)
@@ -423,12 +417,17 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise
 
 
-def certificate_of_cover(objective: Coverage, prototypes: Array, value: float, size: int) -> Certificate:
-    """Of prototypes that cover so much, where so many were asked for; see `Coverage.best_possible`."""
-    full = objective.bound_with(prototypes)
-    near, most, candidates = objective.best_possible(prototypes, size)
-    best = BestOfSize.by(near, most, full, size, candidates, objective.n_target)
-    return Certificate(value, full, whole=objective.whole(), best=best)
+def certificate_of(objective: Objective, rows: Array, weighed: Weighed, step: int, room: int = 0) -> Certificate:
+    """Of prototypes and what they are worth; beside the best rows too if there is ``room`` for some."""
+    sampled = objective.sampled()
+    if sampled is not None:
+        return Certificate.by(Judge(sampled), rows, weighed.weights)
+    full = objective.bound_with(rows, step)
+    possible = objective.best_possible(rows, room) if room else None
+    best = None
+    if possible is not None:
+        best = BestOfSize.by(possible.covered, possible.most, full, room, possible.candidates, possible.population)
+    return Certificate(weighed.value, full, whole=objective.whole(), best=best)
 
 
 def default_mean(target: Array | None, n_prototypes: int, from_sample: bool = False) -> Mean:

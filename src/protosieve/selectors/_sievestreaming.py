@@ -11,9 +11,9 @@ from protosieve.errors import arg
 from protosieve.objectives import Block, Coverage, Covered, KernelMean, Need, Objective, Weighed
 from protosieve.selectors._covers import ByGain, Covers
 from protosieve.selectors._selector import parameters
-from protosieve.selectors._sieves import Sieve, Sieves, Weights
+from protosieve.selectors._sieves import Sieve
 from protosieve.selectors._threshold import Near, ThresholdSelector
-from protosieve.selectors._views import BlockView, Criterion, Similarities
+from protosieve.selectors._views import BlockView, Criterion, EqualSets, Sets, Similarities
 from protosieve.weights import EqualWeights
 
 _NOTHING = float(np.finfo(np.float64).tiny)
@@ -134,9 +134,9 @@ class SieveStreaming(ThresholdSelector):
 
     def _singleton_scores(self, objective: Objective, block: Block) -> Float64:
         m = self.n_prototypes
-        if isinstance(objective, Coverage):
-            return np.where(block.mu > 0, block.mu, -np.inf)
-        return np.where(block.mu > 0, block.mu / m - block.diagonal / (2 * m**2), -np.inf)
+        equal = isinstance(objective, KernelMean)
+        value = block.mu / m - block.diagonal / (2 * m**2) if equal else block.mu
+        return np.where(block.mu > 0, value, -np.inf)
 
     def _window(self, peak: float) -> tuple[float, float]:
         return peak, 2 * self.n_prototypes * peak
@@ -153,12 +153,10 @@ class SieveStreaming(ThresholdSelector):
         assert isinstance(near, Similarities)  # no other objective has gains
         return _ByMarginalValue(view, near, least, self.n_prototypes)
 
-    def _weights(self, progress: Sieves, objective: Objective) -> Weights:
-        if isinstance(objective, Coverage):
-            return objective.empty()
-        return EqualWeights(share=1 / self.n_prototypes)
+    def _sets(self, objective: Objective) -> Sets:
+        if isinstance(objective, KernelMean):
+            return EqualSets(objective, self.n_prototypes)
+        return super()._sets(objective)
 
     def _weigh(self, objective: KernelMean | Coverage, rows: Array, start: Float64) -> Weighed:
-        if isinstance(objective, Coverage):
-            return objective.weigh(rows, start)
         return objective.weighed(rows, np.full(len(rows), 1 / self.n_prototypes))

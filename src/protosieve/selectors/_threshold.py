@@ -9,23 +9,21 @@ takes the first of them that passes, solves for its weights, and judges the rows
 
 import math
 from abc import abstractmethod
-from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._typing import Float64
-from protosieve.objectives import Block, Coverage, Covered, FittedObjective, KernelMean, Objective
+from protosieve.objectives import Block, Coverage, FittedObjective, KernelMean, Objective
 from protosieve.selectors._base import StreamSelector
-from protosieve.selectors._covers import Covers, covered_by
+from protosieve.selectors._covers import Covers, CoverSets
 from protosieve.selectors._pool import Pool
-from protosieve.selectors._refits import Refits
+from protosieve.selectors._refits import FittedSets, Refits
 from protosieve.selectors._rules import Rule, ratio_less_one
 from protosieve.selectors._selector import Selection, parameters
-from protosieve.selectors._sieves import Sieve, Sieves, Weights
-from protosieve.selectors._views import BlockView, Criterion, Similarities
-from protosieve.weights import EqualWeights, NonNegativeQP
+from protosieve.selectors._sieves import Sieve, Sieves
+from protosieve.selectors._views import BlockView, Criterion, KernelSets, Sets, Similarities
 
 Near: TypeAlias = Similarities | Refits | Covers  # how sets see a block
 
@@ -61,7 +59,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         scores = self._singleton_scores(objective, block)
         spans = self._move_window(progress, objective, scores)
         at_work = [s for s in progress.sets if s.qp.size < self.n_prototypes and s.level in spans]
-        near = self._seen(progress.pool, objective, block, at_work)
+        near = self._sets(objective).seen(progress.pool, block, at_work)
         gradients = near.gradients(at_work)
         for sieve, gradient in zip(at_work, gradients, strict=True):
             view = BlockView(sieve, block, gradient, *spans[sieve.level])
@@ -72,14 +70,14 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
         self._close_outside(progress)
         progress.sweep()
 
-    def _seen(self, pool: Pool, objective: Objective, block: Block, at_work: list[Sieve]) -> Near:
-        """The block from the point of view of these sets."""
+    def _sets(self, objective: Objective) -> Sets:
+        """How sets are weighed by this objective; by default at their best."""
         if isinstance(objective, Coverage):
-            return Covers(pool, objective, block)
+            return CoverSets(objective)
         if isinstance(objective, FittedObjective):
-            return Refits(pool, objective, block)
+            return FittedSets(objective)
         assert isinstance(objective, KernelMean)
-        return Similarities(pool, objective, block, at_work, self.n_prototypes)
+        return KernelSets(objective, self.n_prototypes)
 
     def _fill(self, view: BlockView, criterion: Criterion) -> None:
         """Take the first row that passes, judge the rows after it again, until the set is full or the block ends."""
@@ -105,7 +103,8 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
             for level in range(low, high + 1):
                 spans[level] = (spans.get(level, (row, row))[0], end)
         known = {sieve.level for sieve in progress.sets}
-        progress.sets += [Sieve(level, [], self._weights(progress, objective)) for level in spans if level not in known]
+        empty = self._sets(objective).empty
+        progress.sets += [Sieve(level, [], empty(progress.pool)) for level in spans if level not in known]
         progress.sets.sort(key=lambda sieve: sieve.level)
         return spans
 
@@ -138,14 +137,7 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
 
     def _single(self, progress: Sieves, objective: Objective, slot: int) -> Sieve:
         """The set of one row of the pool."""
-        pool, weights = progress.pool, self._weights(progress, objective)
-        if isinstance(objective, FittedObjective):
-            return Sieve(0, [slot], objective.grow(objective.empty(), pool.rows[:0], pool.rows[slot]).sealed())
-        if isinstance(objective, Coverage):
-            return Sieve(0, [slot], Covered(1, float(pool.mu[slot]), pool.mu[:0].copy()))
-        assert isinstance(weights, NonNegativeQP | EqualWeights)
-        weights.append(np.zeros(0), pool.diagonal[slot], pool.mu[slot])
-        return Sieve(0, [slot], weights)
+        return Sieve(0, [slot], self._sets(objective).single(progress.pool, slot))
 
     def _close_outside(self, progress: Sieves) -> None:
         low, high = self._levels(progress.peak)
@@ -154,24 +146,8 @@ class ThresholdSelector(StreamSelector[Sieves, Objective]):
                 progress.close(sieve)
         progress.sets = [sieve for sieve in progress.sets if low <= sieve.level <= high]
 
-    def _weights(self, progress: Sieves, objective: Objective) -> Weights:
-        """The weights of a set without members; by default solved for, at their best."""
-        if isinstance(objective, FittedObjective | Coverage):
-            return objective.empty()
-        return NonNegativeQP(noise=float(np.finfo(progress.pool.rows.dtype).eps))
-
     def _refresh(self, progress: Sieves, objective: Objective) -> None:
-        assert isinstance(objective, KernelMean | Coverage)  # an objective that is fitted never changes
-        pool = progress.pool
-        rows = pool.rows[: pool.size]
-        pool.mu[: pool.size] = objective.at_zero(rows)
-        if isinstance(objective, Coverage):
-            every = list(progress.all())
-            for sieve, covered in zip(every, objective.cover(rows, [s.members for s in every]), strict=True):
-                sieve.qp = covered.sealed() if covered_by(sieve).is_sealed else covered
-        else:
-            for sieve in progress.all():
-                sieve.renew(pool.mu[sieve.members], partial(objective.gram, pool.rows[sieve.members]))
+        self._sets(objective).renew(progress.pool, progress.all())
         self._choose_single_again(progress, objective)
 
     def _choose_single_again(self, progress: Sieves, objective: Objective) -> None:

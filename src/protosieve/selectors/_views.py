@@ -1,16 +1,68 @@
-"""A block of rows from the point of view of the sets of a threshold selector."""
+"""Sets of a threshold selector whose weights solve a quadratic program, and how they see a block of rows."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from protosieve._typing import Array, Float64, Indices
 from protosieve.objectives import Block, KernelMean
 from protosieve.selectors._pool import Newcomers, Pool
-from protosieve.selectors._sieves import Sieve, slots_of
-from protosieve.weights import NonNegativeQP, Projection, Projections
+from protosieve.selectors._sieves import Sieve, Weights, slots_of
+from protosieve.weights import EqualWeights, NonNegativeQP, Projection, Projections
+
+
+class Sets(ABC):
+    """How the sets of a threshold selector are weighed by an objective, and how they see a block."""
+
+    @abstractmethod
+    def seen(self, pool: Pool, block: Block, sets: list[Sieve]) -> Any:
+        """The block from the point of view of these sets."""
+
+    @abstractmethod
+    def empty(self, pool: Pool) -> Weights:
+        """The weights of a set without members."""
+
+    @abstractmethod
+    def single(self, pool: Pool, slot: int) -> Weights:
+        """The weights of a set of one row of the pool."""
+
+    def renew(self, pool: Pool, sets: Iterable[Sieve]) -> None:
+        """Weigh all sets again after the target has moved."""
+        raise NotImplementedError("this objective never changes")
+
+
+class KernelSets(Sets):
+    """Sets with the best weights for a kernel mean; ``room`` is the number of members a set may have."""
+
+    def __init__(self, objective: KernelMean, room: int) -> None:
+        self._objective, self._room = objective, room
+
+    def seen(self, pool: Pool, block: Block, sets: list[Sieve]) -> "Similarities":
+        return Similarities(pool, self._objective, block, sets, self._room)
+
+    def empty(self, pool: Pool) -> NonNegativeQP | EqualWeights:
+        return NonNegativeQP(noise=float(np.finfo(pool.rows.dtype).eps))
+
+    def single(self, pool: Pool, slot: int) -> Weights:
+        weights = self.empty(pool)
+        weights.append(np.zeros(0), pool.diagonal[slot], pool.mu[slot])
+        return weights
+
+    def renew(self, pool: Pool, sets: Iterable[Sieve]) -> None:
+        pool.mu[: pool.size] = self._objective.at_zero(pool.held)
+        for sieve in sets:
+            sieve.renew(pool.mu[sieve.members], partial(self._objective.gram, pool.rows[sieve.members]))
+
+
+class EqualSets(KernelSets):
+    """Sets whose members weigh 1/m each."""
+
+    def empty(self, pool: Pool) -> EqualWeights:
+        return EqualWeights(share=1 / self._room)
 
 
 class Similarities(Newcomers):

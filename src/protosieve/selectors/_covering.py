@@ -1,0 +1,82 @@
+"""How ProtoSwap covers a target: exchanges over a sample, by the two members nearest to each row of the target."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from protosieve._threads import ahead_of
+from protosieve._typing import Array, Indices
+from protosieve.exchange import CoverSet
+from protosieve.means import candidates_of, sample_for, with_held_out
+from protosieve.objectives import Block, Coverage
+from protosieve.sampling import SampledRows, UniformSample
+from protosieve.selectors._protobasic import Best
+from protosieve.selectors._selector import Selection
+
+_PASSES = 2  # over the candidates
+_TOGETHER = 64  # candidates compared with the whole target at once
+
+
+@dataclass(frozen=True)
+class Covering:
+    """The candidates that exchanges make cover the target best, from any m of them, or ProtoBasic's rows."""
+
+    objective: Coverage
+    m: int
+    margin: float
+    passes: int | None
+    count: int | None  # of candidates, if it was given
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether ProtoBasic's rows are known: rows are compared with the target as they come."""
+        return self.objective.begun.compared
+
+    def sample(self, block: Block, rng: np.random.Generator) -> UniformSample:
+        """An empty one, that draws the rows by which the target is known."""
+        size = sample_for(self.m, block.rows.shape[1]) if self.count is None else with_held_out(self.count)
+        return UniformSample.empty(size, block.rows, self.objective.seed)
+
+    def candidates(self, sample: UniformSample) -> SampledRows:
+        """Of a sample of the stream the rows that do not judge."""
+        sample = sample.settled()
+        sample = replace(sample, held=self.objective.may_be_chosen(sample.held))
+        return candidates_of(sample) if self.count is None else sample.held.take(slice(self.count))
+
+    def of_stream(self, sample: UniformSample | None, best: Best) -> Selection:
+        """From a sample of the stream."""
+        assert sample is not None
+        drawn = self.candidates(sample)
+        is_own = self.objective.begins(drawn)  # a sample has enough of what it is like itself
+        return self.chosen(drawn, Best.none(drawn.rows) if is_own else best)
+
+    def chosen(self, drawn: SampledRows, best: Best) -> Selection:
+        """From these candidates, and the rows most like the target.
+
+        A block is compared with the whole target, and the best exchange made with it as long as there is one.
+        """
+        objective = self.objective
+        if self.count is None:
+            drawn = SampledRows.joined([drawn, best.others(drawn)])
+        target, rng = objective.chosen_by(), np.random.default_rng(0)
+        found = CoverSet(self.m, len(target), target.left.dtype, self.margin)
+
+        def similarities(places: Indices) -> Array:
+            return objective.similarities(drawn.rows[places], target, drawn.numbers[places])
+
+        order = np.arange(len(drawn))  # which is that of hashes
+        members = order[: self.m]
+        found.fill(similarities(members), members)
+        for _ in range(self.passes or _PASSES):
+            blocks = [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)]
+            compared = ahead_of(similarities, blocks, in_threads=objective.compared_by.in_threads)
+            exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
+            if not any(exchanged):
+                break
+            order = rng.permutation(order)
+        basic = best.first(self.m).selection()
+        kept = np.arange(len(basic.rows))
+        if len(kept) and objective.cover(basic.rows, [kept])[0].value * len(target) > found.value:
+            return basic
+        chosen = np.sort(found.covering())
+        return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
