@@ -36,7 +36,7 @@ SURFACE = {
     ],
     "protosieve.means": [
         "FOREVER", "Calibrated", "CalibratedMean", "ExactMean", "FixedMean", "Judge", "Mean", "MeanState",
-        "PointSums", "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "calibrated", "candidates_in",
+        "PointSums", "ReservoirMean", "Sampled", "SamplingError", "SettledMean", "Span", "calibrated", "candidates_in",
         "candidates_of", "judging_for", "points_for", "points_of", "sample_for", "with_held_out",
     ],
     "protosieve.objectives": [

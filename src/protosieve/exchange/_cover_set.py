@@ -16,7 +16,8 @@ newcomer comes, and in a good set few rows are nearer to a newcomer than to thei
 block of newcomers with all rows finds all that count, for every pair of a newcomer and a member at once. After an
 exchange only the rows are looked at again whose nearest members it changes: about three in m.
 
-An empty place is a member that is similar to nothing: to join is to take it.
+An empty place is a member that is similar to nothing: to join is to take it. What is covered already, whatever members
+there are, is one member more, that nobody replaces.
 """
 
 from typing import Any
@@ -32,16 +33,21 @@ _ROUNDING = 8  # times the machine epsilon, as a share of f: what an exchange mu
 class CoverSet:
     """At most ``room`` members that cover ``n_rows`` rows of a target. O(n_rows room) memory.
 
-    ``margin`` is the share of f by which an exchange must raise it.
+    ``margin`` is the share of f by which an exchange must raise it, ``covered`` what is covered of each row without any
+    member.
     """
 
-    def __init__(self, room: int, n_rows: int, dtype: np.dtype[Any], margin: float = 0.0) -> None:
+    def __init__(
+        self, room: int, n_rows: int, dtype: np.dtype[Any], margin: float = 0.0, covered: Array | None = None
+    ) -> None:
         self.room = room
         self.numbers: NDArray[np.int64] = np.full(room, -1, np.int64)  # of the members; -1 in empty places
         self._least = max(margin, _ROUNDING * float(np.finfo(dtype).eps))
-        self._near = np.zeros((n_rows, room + 1), dtype)  # the last place is always empty
+        self._near = np.zeros((n_rows, room + 1), dtype)  # nobody takes the last place
         self._first, self._second = np.zeros((2, n_rows), dtype)
         self._nearest, self._next = np.full(n_rows, room), np.full(n_rows, room - 1)
+        if covered is not None:
+            self._near[:, room] = self._first[:] = covered
 
     @property
     def value(self) -> float:
@@ -55,7 +61,8 @@ class CoverSet:
 
     def covering(self) -> NDArray[np.int64]:
         """The numbers of the members that cover any row: of equal ones the first does."""
-        return np.asarray(self.numbers[np.unique(self._nearest[self._first > 0])])
+        nearest = self._nearest[(self._first > 0) & (self._nearest < self.room)]
+        return np.asarray(self.numbers[np.unique(nearest)])
 
     def fill(self, similarities: Array, numbers: NDArray[np.int64]) -> None:
         """Take so many rows as the members, whatever they are worth."""

@@ -7,6 +7,7 @@ from protosieve.means._exact import ExactMean
 from protosieve.means._reservoir import ReservoirMean
 from protosieve.means._sampling import Judge, SamplingError
 from protosieve.means._sizes import candidates_in, candidates_of, judging_for, points_for, sample_for, with_held_out
+from protosieve.means._span import Span
 
 __all__ = [
     "FOREVER",
@@ -22,6 +23,7 @@ __all__ = [
     "Sampled",
     "SamplingError",
     "SettledMean",
+    "Span",
     "calibrated",
     "candidates_in",
     "candidates_of",

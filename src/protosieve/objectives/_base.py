@@ -111,8 +111,10 @@ class Objective(ABC):
         """`upper_bound` where these rows, which may be longer than all known ones, can be chosen too."""
         return self.upper_bound(step)
 
-    def best_possible(self, prototypes: Array, room: int) -> "BestPossible | None":
-        """What the best ``room`` rows can be worth, in the light of these prototypes; None if that is unknown."""
+    def best_possible(self, prototypes: Array, room: int, keep: Array) -> "BestPossible | None":
+        """What the best ``room`` rows can be worth, beside those to ``keep``, in the light of these prototypes; None if
+        that is unknown.
+        """
         return None
 
     def values(self, rows: Array) -> Callable[[Sequence[int]], float]:

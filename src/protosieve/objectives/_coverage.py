@@ -365,6 +365,14 @@ class Coverage(Objective):
                 np.maximum(line[part], K[members].max(axis=0, initial=0), out=line[part])
         return [Covered.of(len(members), line.copy()) for line, members in zip(near, sets, strict=True)]
 
+    def covered_by(self, rows: Array, target: Points) -> Array:
+        """What rows cover of each row of a target. O(len(rows) len(target) d)."""
+        points, near = self.compared_by.prepare(rows), np.zeros(len(target), target.left.dtype)
+        for start in range(0, len(target), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            near[part] = self.compared_by.block(points, target.take(part)).max(axis=0, initial=0)
+        return near
+
     def nearest(self, prototypes: Array, rows: Array) -> tuple[Indices, Float64]:
         """Of each row the nearest prototype, and the similarity to it. O(rows prototypes d)."""
         kernel, chosen = self.compared_by, self.compared_by.prepare(prototypes)
@@ -390,7 +398,7 @@ class Coverage(Objective):
         """Weights follow from rows."""
         return self.weigh(rows, weights)
 
-    def best_possible(self, prototypes: Array, room: int) -> BestPossible:
+    def best_possible(self, prototypes: Array, room: int, keep: Array) -> BestPossible:
         """What the best ``room`` candidates can cover. Candidates are rows of the sample: all of them where that is the
         whole target, else those that do not judge. O(sample judges d).
 
@@ -398,11 +406,14 @@ class Coverage(Objective):
         y(x), 0)``. So the mean of y, and the sum of the ``room`` largest means of ``max(k(x, s) - y(x), 0)``, bound
         ``f(S*)``. Where y is what prototypes cover, these are what candidates would add to them. Prototypes then add
         nothing; a level nearer to the second nearest of them makes all alike, and the bound closer. Two are tried.
+        Rows to ``keep`` are in every S*: a level that is no lower than what they cover needs no gain of theirs.
         """
         kernel, sample, judges = self.compared_by, self._sample.settled(), self.judged_by()
         candidates = sample.rows if sample.is_whole else self._part(sample.rows, sample.numbers, judges=False)
         near, target = self._two_nearest(prototypes, judges), kernel.prepare(judges)
         levels = [near[0], near[0] - _TOWARDS_SECOND * (near[0] - near[1])]
+        if len(keep):
+            levels[1] = np.maximum(levels[1], self.covered_by(keep, target))
 
         def similarities(which: slice | Indices) -> Array:
             return kernel.block(kernel.prepare(candidates[which]), target)

@@ -31,7 +31,7 @@ class Prototypes:
     Attributes
     ----------
     indices : array of int
-        Row numbers in the whole stream, from 0.
+        Row numbers in the whole stream, from 0; -1 for rows that were chosen before (``keep``), which come last.
     rows : array of shape (n_kept, d)
         The rows themselves.
     weights : array of float64
@@ -59,6 +59,8 @@ class Prototypes:
     covers : bool
         Whether they were chosen to cover the target; then ``objective`` is the mean similarity of a row to its nearest
         prototype, and MMD is NaN.
+    is_new : array of bool
+        Which rows were chosen now; False for those that were chosen before.
     shares, table, encoding, provenance, sample
         Those of the ``source``; None without one.
     """
@@ -170,6 +172,11 @@ class Prototypes:
     def covers(self) -> bool:
         """Whether they were chosen so that every row has one near it (`Coverage`), not to match the kernel mean."""
         return self.kernel is not None and self.certificate.whole is not None
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Which rows were chosen now, and not before."""
+        return np.asarray(self.indices >= 0)
 
     @property
     def shares(self) -> Float64 | None:

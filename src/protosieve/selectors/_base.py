@@ -22,8 +22,9 @@ from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
 from protosieve.objectives import Block, KernelMean, Objective, same
 from protosieve.result import Prototypes
+from protosieve.selectors._beside import Beside
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows
+from protosieve.selectors._rows import as_rows, column_names
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Counts, ObjectiveT, Saved, Standing, State, Stream
 
@@ -53,7 +54,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
 
     _stream: Stream[State, ObjectiveT]
     _result: Prototypes | None
-    _early_target: Any
+    _early: dict[str, Any]  # given with an empty chunk: it belongs to the first chunk that has rows
 
     # -- the steps of an algorithm
 
@@ -86,6 +87,10 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
     def _check_streaming(self) -> None:
         """Raise `ParameterError` where parameters need rows more than once, which a stream does not offer."""
 
+    def _beside(self, rows: Array, X: Any, keep: Any = None, exclude: Any = None, **_: Any) -> Beside | None:
+        """What stands beside the choice, checked, for the algorithms that take it."""
+        return Beside.of(keep, exclude, rows, column_names(X))
+
     def _look_again(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
         """Called by ``fit`` after the first pass over all rows: the place for an algorithm to make more passes."""
 
@@ -105,17 +110,21 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         -------
         self
         """
+        return self._fit(X, y, target)
+
+    def _fit(self, X: Any, y: Any, target: Any, **beside: Any) -> Self:
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
             own = given is None and self._compares_rows
             stream = self._open(rows, rows if own else given)
+            stream.beside = self._beside(rows, X, **beside)
             stream.is_target = own
             self._feed(stream, rows)
             self._look_again(stream, rows)
             if stream.target is not None:  # not begun yet, and the rows are the user's
                 stream.target = stream.target.copy()
             self._stream = stream
-            self._early_target = None
+            self._early = {}
             self._result = self._finish()
             stream.is_target = False  # |mu|^2 is known, and rows that come now are not of the target
         return self
@@ -134,10 +143,14 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         -------
         self
         """
+        return self._partial_fit(X, y, target=target)
+
+    def _partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
         with self._lock, self._unchanged_on_error(), one_thread():
             self._check_parameters()
             self._check_streaming()
-            stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, target)
+            given = {name: value for name, value in given.items() if value is not None}
+            stream, rows = (self._go_on if self.__sklearn_is_fitted__() else self._go_in)(X, given)
             if stream is None or not len(rows):
                 return self
             check_labels(y, rows)
@@ -269,27 +282,29 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
 
     # -- the loop
 
-    def _go_in(self, X: Any, target: Any) -> tuple[Stream[State, ObjectiveT] | None, Array]:
+    def _go_in(self, X: Any, given: dict[str, Any]) -> tuple[Stream[State, ObjectiveT] | None, Array]:
         """A stream for the first rows; ``None`` while there are none."""
         rows = self._working(as_rows(X, "X"))
-        target = getattr(self, "_early_target", None) if target is None else target
+        given = {**getattr(self, "_early", {}), **given}
+        target = given.get("target")
         if not len(rows):
             if target is not None and not self._compares_rows:
                 self._target(target, rows, X)  # which refuses it
-            self._early_target = target  # given with an empty chunk: it belongs to the first chunk that has rows
+            self._early = given
             return None, rows
         stream = self._open(rows, self._target(target, rows, X))
+        stream.beside = self._beside(rows, X, **given)
         self._remember_columns(X, reset=True)
-        self._early_target = None
+        self._early = {}
         return stream, rows
 
-    def _go_on(self, X: Any, target: Any) -> tuple[Stream[State, ObjectiveT] | None, Array]:
+    def _go_on(self, X: Any, given: dict[str, Any]) -> tuple[Stream[State, ObjectiveT] | None, Array]:
         """A copy of the stream: a deep one only if these rows complete a block."""
         stream = self._stream
-        if target is not None:
+        for name in given:
             raise InputError(
-                f"target was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
-                "Call fit, or start with a new selector, to match another target"
+                f"{name} was given after {stream.n_seen} rows; it belongs to the first call of partial_fit. "
+                "Call fit, or start with a new selector, to give another"
             )
         self._check_unchanged()
         rows = as_rows(X, "X", stream.n_seen, stream.pending.dtype)
@@ -408,8 +423,11 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         """The result as of now, with weights solved in float64, made from a copy of the stream."""
         stream = self._caught_up()
         counts = self._counts(stream)  # counted before the choice, which may look at rows again on this copy
-        chosen = self._choose(stream.known, stream.running)
+        chosen = self._chosen(stream)
         return self._prototypes(stream.running, chosen, stream.n_judged, stream.recorder, counts)
+
+    def _chosen(self, stream: Stream[State, ObjectiveT]) -> Selection:
+        return self._choose(stream.known, stream.running)
 
     def _caught_up(self) -> Stream[State, ObjectiveT]:
         """A copy of the stream in which the waiting rows are judged and the mean is up to date."""

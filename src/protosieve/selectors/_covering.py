@@ -10,6 +10,7 @@ from protosieve.exchange import CoverSet
 from protosieve.means import candidates_of, sample_for, with_held_out
 from protosieve.objectives import Block, Coverage
 from protosieve.sampling import SampledRows, UniformSample
+from protosieve.selectors._beside import Beside
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._selector import Selection
 
@@ -26,6 +27,7 @@ class Covering:
     margin: float
     passes: int | None
     count: int | None  # of candidates, if it was given
+    beside: Beside | None = None
 
     @property
     def keeps_best(self) -> bool:
@@ -53,13 +55,18 @@ class Covering:
     def chosen(self, drawn: SampledRows, best: Best) -> Selection:
         """From these candidates, and the rows most like the target.
 
-        A block is compared with the whole target, and the best exchange made with it as long as there is one.
+        A block is compared with the whole target, and the best exchange made with it as long as there is one. What
+        rows chosen before cover counts from the start.
         """
-        objective = self.objective
+        objective, beside = self.objective, self.beside
         if self.count is None:
             drawn = SampledRows.joined([drawn, best.others(drawn)])
+        if beside is not None:
+            drawn, best = beside.may_be_chosen(drawn), best.taken(beside.allowed(best.rows))
         target, rng = objective.chosen_by(), np.random.default_rng(0)
-        found = CoverSet(self.m, len(target), target.left.dtype, self.margin)
+        keep = drawn.rows[:0] if beside is None else beside.keep
+        covered = objective.covered_by(keep, target) if len(keep) else None
+        found = CoverSet(self.m, len(target), target.left.dtype, self.margin, covered)
 
         def similarities(places: Indices) -> Array:
             return objective.similarities(drawn.rows[places], target, drawn.numbers[places])
@@ -75,8 +82,8 @@ class Covering:
                 break
             order = rng.permutation(order)
         basic = best.first(self.m).selection()
-        kept = np.arange(len(basic.rows))
-        if len(kept) and objective.cover(basic.rows, [kept])[0].value * len(target) > found.value:
-            return basic
+        with_keep = np.concatenate([basic.rows, keep])
+        if len(basic.rows) and objective.covered_by(with_keep, target).sum(dtype=np.float64) > found.value:
+            return basic.beside(keep)
         chosen = np.sort(found.covering())
-        return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen)))
+        return Selection(drawn.numbers[chosen], drawn.rows[chosen], np.zeros(len(chosen))).beside(keep)

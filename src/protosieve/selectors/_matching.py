@@ -8,9 +8,10 @@ from scipy.linalg import solve_triangular
 from protosieve._threads import ahead_of
 from protosieve._typing import Array, Float64, Indices
 from protosieve.exchange import Members
-from protosieve.means import candidates_in, candidates_of, sample_for
+from protosieve.means import Span, candidates_in, candidates_of, sample_for
 from protosieve.objectives import Block, KernelMean
 from protosieve.sampling import SampledRows, UniformSample
+from protosieve.selectors._beside import Beside, Outside
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._selector import Selection
 from protosieve.weights import NonNegativeQP, definite_cholesky
@@ -21,6 +22,7 @@ _LEAST = 4096  # and no fewer: to rank them costs as much as to offer them
 _FEW = 16_384  # candidates looked at, at least: small samples until nothing changes, and more than once
 _RANKED = 262_144  # similarities to members at once
 _ATTEMPTS = 4  # times a small sample is offered to an empty set
+_TRIES = 3  # beside rows that were chosen before
 _EQUAL = 1e-9  # values no further apart than this, as a share, are equal
 
 
@@ -34,6 +36,7 @@ class Matching:
     passes: int | None
     count: int | None  # of candidates, if it was given
     step: int  # rows offered together
+    beside: Beside | None = None
 
     keeps_best = True
 
@@ -59,13 +62,49 @@ class Matching:
         assert sample is not None
         sample = sample.settled()
         drawn = candidates_of(sample) if self.count is None else sample.held.take(slice(self.count))
+        if self.beside is not None:
+            more = mean.is_fixed and self.count is None
+            return self.chosen(SampledRows.joined([drawn, best.others(drawn)]) if more else drawn, best)
         mu = drawn.mu if mean.is_final else self.objective.means(drawn.rows)
         return self.better(self._exchanged(self._offered(drawn, mu, best)), best)
 
     def chosen(self, drawn: SampledRows, best: Best) -> Selection:
         """From these candidates, judged by the mean as it is now, whatever it was when they came; or the best."""
+        if self.beside is not None:
+            drawn, best = self.beside.may_be_chosen(drawn), best.taken(self.beside.allowed(best.rows))
         drawn = replace(drawn, mu=self.objective.means(drawn.rows))
+        if self.beside is not None and len(self.beside.keep):
+            return self._chosen_beside(self.beside.keep, drawn, best)
         return self.better(self._exchanged(drawn), best)
+
+    def _chosen_beside(self, keep: Array, drawn: SampledRows, best: Best) -> Selection:
+        """The best of a few tries, rows chosen before included at their best weights.
+
+        Those of them that have a weight are taken out of the kernel, then the rest of the mean is matched by it. If
+        others of them have a weight beside the new rows, it is tried again with these. ProtoBasic's rows are a try too.
+        """
+        objective = self.objective
+        gram, mu = objective.exact(keep)
+        inside, tried = NonNegativeQP.from_gram(gram, mu).weights > 0, [best.first(self.m).selection().beside(keep)]
+        for _ in range(_TRIES):
+            chosen = self._outside(Span(objective.kernel, keep[inside]), mu[inside], drawn).beside(keep)
+            tried.append(replace(chosen, weights=objective.weigh(chosen.rows, np.zeros(len(chosen.rows))).weights))
+            before, inside = inside, tried[-1].weights[-len(keep) :] > 0
+            if np.array_equal(before, inside):
+                break
+        return max(tried, key=lambda selection: objective.weigh(selection.rows, selection.weights).value)
+
+    def _outside(self, span: Span, mu: Float64, drawn: SampledRows) -> Selection:
+        """The choice where a span, with these means at its rows, is there already. O(candidates span (span + d))."""
+        if not len(span.rows):
+            found = self._exchanged(drawn)
+        else:
+            outside = drawn.mu - span.coordinates(drawn.rows).T @ span.half_solve(mu)
+            rest = replace(self, objective=replace(self.objective, kernel=Outside(self.objective.kernel, span)))
+            found = rest._exchanged(SampledRows(drawn.rows.astype(np.float64), drawn.numbers, outside))
+        slots = found.exchange.slots
+        numbers = found.indices[slots]
+        return Selection(numbers, found.rows[slots].astype(drawn.rows.dtype), found.exchange.w[slots])
 
     def _offered(self, drawn: SampledRows, mu: Float64, best: Best) -> SampledRows:
         """Candidates with their means, the rows most like a fixed target among them: where few rows of a stream are

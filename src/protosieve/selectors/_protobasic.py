@@ -46,6 +46,10 @@ class Best:
         found.take(self.pull, self.indices, self.rows, m)
         return found
 
+    def taken(self, which: NDArray[np.bool_]) -> "Best":
+        """Some of them."""
+        return Best(self.indices[which], self.rows[which], self.pull[which])
+
     def others(self, sample: SampledRows) -> SampledRows:
         """The rows that are not in a sample; their means are not computed."""
         other = ~np.isin(self.indices, sample.numbers)

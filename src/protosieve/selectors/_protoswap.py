@@ -1,7 +1,7 @@
 """ProtoSwap: one set, improved by exchanges."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from protosieve._blas import one_thread
 from protosieve._state import storable
 from protosieve._typing import Array, Float64
-from protosieve.errors import ParameterError, arg
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.exchange import Members
 from protosieve.objectives import Block, Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows, UniformSample
 from protosieve.selectors._base import StreamSelector
+from protosieve.selectors._beside import Beside
 from protosieve.selectors._covering import Covering
 from protosieve.selectors._matching import Matching
 from protosieve.selectors._protobasic import Best
@@ -186,12 +187,61 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
     def _weigh(self, objective: KernelMean, rows: Array, start: Float64) -> Weighed:
         return super()._weigh(objective if self._compares_rows else self.objective, rows, start)
 
-    def _by(self, objective: KernelMean | Coverage) -> Matching | Covering:
-        """How it chooses by this objective."""
+    def fit(self, X: Any, y: Any = None, *, target: Any = None, keep: Any = None, exclude: Any = None) -> Self:
+        """Select from the rows of ``X``, forgetting what was seen before.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+        y : ignored
+        target : array of shape (n_target, d), optional
+            The rows to match; by default ``X`` itself. An ``objective`` of its own has no target.
+        keep : array of shape (n_keep, d), optional
+            Rows that were chosen before, such as those with a label: members of the result from the start, beside
+            which ``n_prototypes`` others are chosen. In the result they come last, with -1 for a row number.
+        exclude : array of shape (n_exclude, d), optional
+            Rows never to choose, such as those of a test set. They count in the target like all others, and so do rows
+            equal to those to ``keep``, which are not chosen again.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, target, keep=keep, exclude=exclude)
+
+    def partial_fit(self, X: Any, y: Any = None, *, target: Any = None, keep: Any = None, exclude: Any = None) -> Self:
+        """Continue with the next rows of the stream, in chunks of any size; a chunk without rows changes nothing.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+        y : ignored
+        target, keep, exclude : arrays, optional
+            On the first call only: as for `fit`. By default the target is what has been seen so far.
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, target=target, keep=keep, exclude=exclude)
+
+    def _beside(self, rows: Array, X: Any, keep: Any = None, exclude: Any = None, **_: Any) -> Beside | None:
+        for name, given in (("keep", keep), ("exclude", exclude)):
+            if given is not None and self._takes_all:
+                raise ParameterError(
+                    f"ProtoSwap: {name} needs a sample to choose from, and {arg('candidates', 'all')} judges rows as "
+                    f"they come; use {arg('candidates', 'auto')}"
+                )
+            if given is not None and not self._compares_rows:
+                raise InputError(f"{name} was given, and {type(self.objective).__name__} compares no rows")
+        return super()._beside(rows, X, keep, exclude)
+
+    def _by(self, objective: KernelMean | Coverage, beside: Beside | None = None) -> Matching | Covering:
+        """How it chooses by this objective, and beside which rows."""
         count = None if isinstance(self.candidates, str) else int(self.candidates)
         if isinstance(objective, Coverage):
-            return Covering(objective, self.n_prototypes, self.margin, self.passes, count)
-        return Matching(objective, self.n_prototypes, self.margin, self.passes, count, self.block_size)
+            return Covering(objective, self.n_prototypes, self.margin, self.passes, count, beside)
+        return Matching(objective, self.n_prototypes, self.margin, self.passes, count, self.block_size, beside)
 
     def _matching(self, objective: KernelMean | Coverage) -> Matching:
         found = self._by(objective)
@@ -252,8 +302,18 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             return self._matching(objective).better(progress.members, progress.best, quick=True)
         return self._by(objective).of_stream(progress.sample, progress.best)
 
+    def _chosen(self, stream: Stream[Swapping, KernelMean]) -> Selection:
+        if stream.beside is None:
+            return super()._chosen(stream)
+        return self._by(stream.running, stream.beside).of_stream(stream.known.sample, stream.known.best)
+
     def choose_from(
-        self, candidates: SampledRows, best: Best, objective: KernelMean | Coverage, n_seen: int
+        self,
+        candidates: SampledRows,
+        best: Best,
+        objective: KernelMean | Coverage,
+        n_seen: int,
+        beside: Beside | None = None,
     ) -> Prototypes:
         """The result of a stream of so many rows, whose candidates, best rows and objective are known already.
 
@@ -262,5 +322,5 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         """
         self._check_parameters()
         with one_thread():
-            chosen = self._by(objective).chosen(candidates, best)
+            chosen = self._by(objective, beside).chosen(candidates, best)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))

@@ -65,18 +65,26 @@ def target_rows(target: Any, mean: Mean | None, rows: Array, columns: Sequence[o
     target = given if target is None else target
     if target is None:
         return None
-    found = as_rows(target, "target", dtype=rows.dtype)
-    found = found.copy() if np.may_share_memory(found, target) else found
+    found = rows_like(target, "target", rows, columns)
     if not len(found):
         raise InputError("target has no rows; give the rows to match, or leave target out to match X itself")
+    return found
+
+
+def rows_like(given: Any, name: str, rows: Array, columns: Sequence[object] | None = None) -> Array:
+    """A copy of other rows of the user's, with the columns of ``rows``; without rows they may have any."""
+    found = as_rows(given, name, dtype=rows.dtype)
+    if not len(found):
+        return rows[:0].copy()
+    found = found.copy() if np.may_share_memory(found, given) else found
     if found.shape[1] != rows.shape[1]:
         raise InputError(
-            f"target has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
+            f"{name} has {found.shape[1]} columns and X has {rows.shape[1]}; they must be the same columns"
         )
-    names = column_names(target)
+    names = column_names(given)
     if names is not None and columns is not None and names != list(map(str, columns)):
         raise InputError(
-            f"target has the columns {names} and X has {list(map(str, columns))}; give the same in the same order"
+            f"{name} has the columns {names} and X has {list(map(str, columns))}; give the same in the same order"
         )
     return found
 

@@ -23,6 +23,7 @@ from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import BestOfSize, Certificate, Prototypes
+from protosieve.selectors._beside import NOT_OF_THE_STREAM
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -46,6 +47,13 @@ class Selection:
     indices: NDArray[np.int64]
     rows: Array
     weights: Float64
+
+    def beside(self, keep: Array) -> "Selection":
+        """With rows that were chosen before."""
+        n = len(keep)
+        numbers, rows = np.full(n, NOT_OF_THE_STREAM), keep.astype(self.rows.dtype, copy=False)
+        weights = np.append(self.weights, np.zeros(n))
+        return Selection(np.append(self.indices, numbers), np.concatenate([self.rows, rows]), weights)
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
@@ -251,11 +259,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise InputError(stated.none_helps(n_seen))
         weighed = self._weigh(objective, chosen.rows, chosen.weights)
         weights = weighed.weights
-        order = np.lexsort((chosen.indices, -np.abs(weights)))
-        certificate = certificate_of(objective, chosen.rows, weighed, self.block_size, self.n_prototypes)
+        order = np.lexsort((chosen.indices, -np.abs(weights), chosen.indices < 0))
+        keep = chosen.rows[chosen.indices < 0]
+        certificate = certificate_of(objective, chosen.rows, weighed, self.block_size, self.n_prototypes, keep)
         if self.objective is not None:
             certificate = replace(certificate, whole=stated.whole())
-        self._warn(stated, certificate, chosen.indices, n_seen)
+        self._warn(stated, certificate, chosen.indices[chosen.indices >= 0], n_seen)
         names = getattr(self, "feature_names_in_", None)
         return Prototypes(
             indices=chosen.indices[order],
@@ -276,7 +285,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def _warn(self, stated: Objective, certificate: Certificate, chosen: NDArray[np.int64], n_seen: int) -> None:
         """Warn of a result that is correct but may surprise."""
-        kept, last = len(chosen), int(chosen.max()) + 1
+        kept, last = len(chosen), int(chosen.max(initial=-1)) + 1
         notes = []
         if certificate.value < 0 and self.objective is None:
             notes.append(
@@ -417,13 +426,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             raise
 
 
-def certificate_of(objective: Objective, rows: Array, weighed: Weighed, step: int, room: int = 0) -> Certificate:
-    """Of prototypes and what they are worth; beside the best rows too if there is ``room`` for some."""
+def certificate_of(
+    objective: Objective, rows: Array, weighed: Weighed, step: int, room: int = 0, keep: Array | None = None
+) -> Certificate:
+    """Of prototypes and what they are worth; if there is ``room``, also beside the best rows with those to ``keep``."""
     sampled = objective.sampled()
     if sampled is not None:
         return Certificate.by(Judge(sampled), rows, weighed.weights)
     full = objective.bound_with(rows, step)
-    possible = objective.best_possible(rows, room) if room else None
+    possible = objective.best_possible(rows, room, rows[:0] if keep is None else keep) if room else None
     best = None
     if possible is not None:
         best = BestOfSize.by(possible.covered, possible.most, full, room, possible.candidates, possible.population)

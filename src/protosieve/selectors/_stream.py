@@ -12,6 +12,7 @@ from protosieve._typing import Array
 from protosieve.means import FixedMean
 from protosieve.objectives import KernelMean, Objective
 from protosieve.result import Trace
+from protosieve.selectors._beside import Beside
 
 State = TypeVar("State")  # what an algorithm remembers
 ObjectiveT = TypeVar("ObjectiveT", bound=Objective)  # what it judges rows by
@@ -116,6 +117,7 @@ class Stream(Generic[State, ObjectiveT]):
     rng: np.random.Generator
     parameters: dict[str, Any]  # as they were when the stream began
     target: Array | None = None
+    beside: Beside | None = None
     is_target: bool = False  # the stream's own rows are the target: |mu|^2 costs nothing extra
     n_pending: int = 0
     n_judged: int = 0
