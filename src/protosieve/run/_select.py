@@ -3,17 +3,17 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
-from protosieve.io import Source, find_sources
+from protosieve.io import Source, TableSource, find_sources, index_of, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Job, Options, job_of, options_of
-from protosieve.result import Prototypes
+from protosieve.result import OURS, Prototypes
 from protosieve.result.files import as_dash, check_output, write_table
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
@@ -183,17 +183,20 @@ def select(
 
 def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
+    tables = {name: tables_in(given[name], name, given["format"]) or [] for name in ("inputs", "target")}
+    given = {**given, **{name: [source.name for source in found] for name, found in tables.items() if found}}
     options, output = options_of(given), as_dash(given["output"])
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(given["report"], given["watch"], output)
     _check_executor(given["executor"], given["window"])
-    if options.from_stdin:
-        _check_stream(given)
+    if options.is_stream:
+        _check_stream(given, options.stream)
     with served(given["watch"], options) as live:
-        job, sources = begin(options, command)
+        job, sources = begin(options, command, **tables)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], sources)
+        _check_near(given["executor"], sources)
         onlookers = Onlookers(options, page, live, output)
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
@@ -201,6 +204,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
                 tell(store.told())
             with watching(given["quiet"], given["progress"]) as watcher:
                 result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
+            result = _with_index(result, index_of(tables["inputs"], result.indices))
             if output is not None:
                 write_table(result.table, os.fspath(output), dict(result.provenance or {}))
             onlookers.finish(result)
@@ -209,10 +213,14 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     return result
 
 
-def begin(options: Options, command: str | None = None) -> tuple[Job, list[Source]]:
-    """Look at the heads of all files; returns what is to be done, and all files that are read."""
-    inputs = find_sources(options.inputs, options.format)
-    target = [] if options.target is None else find_sources(options.target, options.format)
+def begin(
+    options: Options, command: str | None = None, inputs: Sequence[Source] = (), target: Sequence[Source] = ()
+) -> tuple[Job, list[Source]]:
+    """Look at the heads of all files, but for tables that were given in memory; returns what is to be done, and all
+    that is read.
+    """
+    inputs = inputs or find_sources(options.inputs, options.format)
+    target = target or ([] if options.target is None else find_sources(options.target, options.format))
     return job_of(options, inputs, target, command), [*inputs, *target]
 
 
@@ -277,7 +285,7 @@ def _place(progress: RunProgress, stopped: Stopped, job: Job, store: Store | Non
     if store is not None:
         told = f"{progress.place}; what was done is kept in {store.folder}: the same run goes on from there"
         return f"{told}; {left}" if left else told
-    hint = "" if job.options.from_stdin else f". With {arg('work', 'DIR')} a run can go on later"
+    hint = "" if job.options.is_stream else f". With {arg('work', 'DIR')} a run can go on later"
     return f"{progress.place}; {left or 'nothing was written'}{hint}"
 
 
@@ -288,16 +296,16 @@ def _check_executor(executor: Any, window: int | None) -> None:
         raise ParameterError(f"{arg('window')} is for runs at an executor; give {arg('executor')} too")
 
 
-def _check_stream(given: Mapping[str, Any]) -> None:
-    """Refuse what standard input, one stream that comes once, cannot be combined with."""
+def _check_stream(given: Mapping[str, Any], stream: str) -> None:
+    """Refuse what a stream, which comes once, cannot be combined with."""
     if given["work"] is not None:
         raise ParameterError(
-            f"{arg('work')} cannot bring back rows of standard input; store them in a file first, or use the "
+            f"{arg('work')} cannot bring back rows of {stream}; store them in a file first, or use the "
             "selectors' own save"
         )
     if given["executor"] is not None:
         raise ParameterError(
-            f"{arg('executor')}: standard input is one stream of rows, for one process; store the rows in a file first"
+            f"{arg('executor')}: {stream} is one stream of rows, for one process; store the rows in a file first"
         )
 
 
@@ -315,12 +323,42 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
 
 def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
     """A run that can go on later must be able to read its rows again."""
+    table = next((source for source in sources if isinstance(source, TableSource)), None)
+    if work is not None and table is not None:
+        raise ParameterError(
+            f"{arg('work')} goes on later with the same rows, and of {table.name}, which is in memory, nothing tells "
+            "that they are; write it to a Parquet file and pass its path"
+        )
     once = next((source for source in sources if source.comes_once), None)
     if work is not None and once is not None:
         raise ParameterError(
             f"{arg('work')} needs rows that can be read again, and {once.name} comes once; store its rows in a file "
             "first"
         )
+
+
+def _check_near(executor: Executor | None, sources: Sequence[Source]) -> None:
+    """Tables in memory are not sent anywhere."""
+    table = next((source for source in sources if isinstance(source, TableSource)), None)
+    if table is not None and not isinstance(executor, ThreadPoolExecutor | None):
+        raise ParameterError(
+            f"{arg('executor')}: {table.name} is in the memory of this process, and others cannot read it; write it "
+            "to a Parquet file and pass its path, or use concurrent.futures.ThreadPoolExecutor"
+        )
+
+
+def _with_index(result: Prototypes, index: Mapping[str, Any]) -> Prototypes:
+    """The result with the index of the frame that its rows come from: columns after ours, under free names."""
+    if not index or result.source is None:
+        return result
+    table, names = result.table, list[str]()
+    for name, cells in index.items():
+        while name in table.column_names:
+            name = f"index_{name}"
+        table = table.add_column(len(OURS) + len(names), name, cells)
+        names.append(name)
+    source = replace(result.source, table=table, provenance={**result.source.provenance, "index": names})
+    return replace(result, source=source)
 
 
 def _check_busy(partitions: int, workers: int) -> None:
