@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import euclidean_distances

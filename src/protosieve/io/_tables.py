@@ -194,9 +194,8 @@ class _FrameSource(_SlicedSource):
                 found = {pa.unify_schemas(schemas, promote_options="permissive").field(0).type: None}
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 raise InputError(
-                    f"{self.name}: column {name!r} mixes kinds of values, in rows {first:,} to "
-                    f"{first + len(cells) - 1:,} at the latest: {explain(error)}; make it one kind, such as "
-                    f"{self.name}[{name!r}].astype(str), or drop it"
+                    f"{self.name}: column {name!r} is not of one kind, by rows {first:,} to "
+                    f"{first + len(cells) - 1:,}: {explain(error)}; convert it, such as by astype(str), or drop it"
                 ) from error
         return next(iter(found), pa.null())
 
@@ -212,7 +211,8 @@ class _MatrixSource(_SlicedSource):
     """An array, sparse matrix or tensor, as ``.npy`` files have it: the column ``x``, of numbers or of rows of them."""
 
     def _schema(self) -> pa.Schema:
-        shape, dtype = tuple(map(int, self.data.shape)), self._dense(0, 0).dtype
+        shape = tuple(map(int, self.data.shape))
+        dtype = self._dense(0, 0).dtype if shape else np.dtype(float)
         if 0 in shape[1:]:
             raise InputError(f"{self.name}: has no columns (shape {shape}); give at least one")
         if dtype.hasobject or dtype.names is not None:
@@ -375,11 +375,11 @@ class _StreamSource(Source):
             except Exception as error:  # of whatever makes the tables
                 raise InputError(
                     f"{self.name}: raised {type(error).__name__} after {self._rows:,} rows: {explain(error)}; nothing "
-                    "was chosen: see the error above it, and begin the stream again"
+                    "was chosen or written; begin the stream again"
                 ) from error
             if part is None:
                 return
-            name = f"{self.name}, table {self._count}, from row {self._rows:,} on"
+            name = f"{self.name}, table {self._count}{f', from row {self._rows:,} on' * (self._rows > 0)}"
             source = part if isinstance(part, Source) else _stored(part, name)
             if source is None:
                 raise InputError(f"{name}: a table is wanted, and this is {_wrong(part, 'rows')}")
@@ -393,6 +393,8 @@ class _StreamSource(Source):
 
 
 def _source(data: Any, name: str) -> Source | None:
+    if isinstance(data, type):
+        return None
     stored = _stored(data, name)
     if stored is not None:
         return stored
@@ -451,11 +453,11 @@ def _stream(data: Any) -> Any:
 
 def _member(part: Any, name: str, argument: str, given: Sequence[Any], format: str | None) -> list[Source]:  # noqa: A002
     """The sources of one of a list."""
-    if _is_path(part) and os.fspath(part) != "-":
-        return find_sources(part, format)
-    found = None if isinstance(part, list | tuple | str) else _source(part, name)
+    if _is_path(part):
+        return find_sources(part if os.fspath(part) != "-" else ["-", "others"], format)
+    found = None if isinstance(part, list | tuple) else _source(part, name)
     if found is None:
-        raise ParameterError(f"{arg(argument)} must be paths or tables, got {_wrong(given, argument, part)}")
+        raise ParameterError(f"{arg(argument)} must be paths or tables, got {_wrong_in(given, part, argument)}")
     return [found]
 
 
@@ -496,21 +498,28 @@ def _is_path(given: Any) -> bool:
     return isinstance(given, str | os.PathLike)
 
 
-def _wrong(given: Any, name: str, part: Any = None) -> str:
-    """What was given, and what to give in its place."""
-    if isinstance(given, list | tuple) and len(given):
-        part = given[0] if part is None else part
-        remedy = f"pandas.DataFrame({name})" if isinstance(part, Mapping) else f"numpy.array({name})"
-        if isinstance(part, list | tuple | Mapping) or np.isscalar(part):
-            return f"a {type(given).__name__} of {type(part).__name__}s; make it a table, {remedy}"
-        return f"a {type(part).__name__} in a {type(given).__name__}; give frames, arrays or paths"
+def _wrong_in(given: Sequence[Any], part: Any, name: str) -> str:
+    """A list that is no list of tables, and what to give in its place."""
+    what = f"a {type(given).__name__} of {type(part).__name__}s"
+    if isinstance(part, Mapping):
+        return f"{what}; make it a table, pandas.DataFrame({name})"
+    if part is given[0] and (isinstance(part, list | tuple) or np.isscalar(part)):
+        return f"{what}; make it a table, numpy.array({name})"
+    return f"{part!r:.60} in a {type(given).__name__}; give frames, arrays or paths"
+
+
+def _wrong(given: Any, name: str) -> str:
+    """What is no table, and what to give in its place."""
+    what = f"a {type(given).__name__}"
     if isinstance(given, Mapping):
-        value = next(iter(given.values()), None)
-        if len(getattr(value, "shape", ())) == 2:
-            return f"a {type(given).__name__} of tables; pass one of them, such as {name}[{next(iter(given))!r}]"
-        return f"a {type(given).__name__}; make it a table, pandas.DataFrame({name})"
+        key, value = next(iter(given.items()), (None, None))
+        several = len(getattr(value, "shape", ())) == 2
+        return (
+            f"{what}; {f'pass one of its tables, {name}[{key!r}]' if several else f'make it pandas.DataFrame({name})'}"
+        )
+    if _is_path(given):
+        return f"{given!r}; paths go in a list, list({name})"
     if hasattr(given, "collect"):
-        return f"a {type(given).__name__}; pass {name}.collect()"
+        return f"{what}; pass {name}.collect()"
     text = repr(given)
-    shown = text if len(text) <= 60 and "\n" not in text else f"a {type(given).__name__}"
-    return f"{shown}; give a path, a frame, an array or a list of them: docs/tables.md has all kinds"
+    return f"{text if len(text) <= 60 and chr(10) not in text else what}; give a path, a frame or an array, or several"
