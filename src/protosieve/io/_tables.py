@@ -52,7 +52,7 @@ def tables_in(given: Any, name: str, format: str | None = None) -> list[Source] 
         return [source]
     if all(map(_is_path, given)):
         return None
-    found = [one for place, part in enumerate(given) for one in _member(part, f"{name}[{place}]", name, given, format)]
+    found = [one for place, part in enumerate(given) for one in _member(part, place, name, given, format)]
     if not any(map(_is_path, given)):
         _check_format(name, format)
     if any(source.comes_once for source in found):
@@ -393,72 +393,69 @@ class _StreamSource(Source):
 
 
 def _source(data: Any, name: str) -> Source | None:
-    if isinstance(data, type):
-        return None
+    """The source of one table, or of a stream of them; ``None`` for anything else."""
     stored = _stored(data, name)
     if stored is not None:
         return stored
-    parts = _stream(data)
-    return None if parts is None else _StreamSource(name, parts)
+    if _has(data, "with_format", "iter"):  # a Hugging Face `IterableDataset`
+        return _StreamSource(name, iter(data.with_format("arrow").iter(PIECE_ROWS)))
+    if _has(data, "__arrow_c_stream__"):
+        return _StreamSource(name, iter(pa.RecordBatchReader.from_stream(data)))
+    if isinstance(data, str | bytes | Mapping | list | tuple) or hasattr(data, "columns"):
+        return None
+    return _StreamSource(name, iter(data)) if isinstance(data, Iterable) else None
 
 
 def _stored(data: Any, name: str) -> Source | None:
     """The source of a table that can be read again; ``None`` for anything else."""
-    has = {word for word in _WORDS if hasattr(data, word)}
+    _refuse(data, name)
     pandas = sys.modules.get("pandas")  # who has a DataFrame has imported it
-    made: type[TableSource] | None = None
     if issparse(data):
         return _MatrixSource(name, data.tocsr())
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return _FrameSource(name, data)
+    made = next((made for made, words in _KINDS.items() if _has(data, *words)), None)
+    return None if made is None or isinstance(data, Mapping) else made(name, data)
+
+
+_KINDS: dict[type[TableSource], tuple[str, ...]] = {  # by what they can do; the first that fits
+    _MatrixSource: ("shape", "dtype", "__array__", "__getitem__"),
+    _DatasetSource: ("with_format", "select_columns", "__len__"),
+    _LazySource: ("collect_batches", "limit"),
+    _ScanSource: ("to_batches", "scanner"),
+    _RelationSource: ("project", "limit", "fetch_record_batch"),
+    _ArrowSource: ("__arrow_c_stream__", "__len__"),
+    _InterchangeSource: ("__dataframe__",),
+}
+
+
+def _has(data: Any, *words: str) -> bool:
+    """Whether it has these methods: of its type, for some tables have attributes named after their columns."""
+    return all(hasattr(type(data), word) for word in words)
+
+
+def _refuse(data: Any, name: str) -> None:
     if isinstance(data, np.ma.MaskedArray):
         raise ParameterError(f"{arg(name)} is a masked array; fill it, {name}.filled(0), or make it a DataFrame")
-    if "mapInArrow" in has:
+    if _has(data, "mapInArrow"):
         raise ParameterError(f"{arg(name)} is a DataFrame of Spark; pass it to protosieve.spark.select")
-    if pandas is not None and isinstance(data, pandas.DataFrame):
-        made = _FrameSource
-    elif has >= {"shape", "dtype", "__array__", "__getitem__"}:
-        if "to_frame" in has:
-            raise ParameterError(f"{arg(name)} is a {type(data).__name__}, one column; pass {name}.to_frame()")
-        made = _MatrixSource
-    elif has >= {"with_format", "select_columns", "__len__"}:
-        made = _DatasetSource
-    elif "collect_batches" in has:
-        made = _LazySource
-    elif "scanner" in has:
-        made = _ScanSource
-    elif has >= {"project", "fetch_record_batch", "limit"}:
-        made = _RelationSource
-    elif has >= {"__arrow_c_stream__", "__len__"}:
-        made = _ArrowSource
-    elif "__dataframe__" in has and "__arrow_c_stream__" not in has:
-        made = _InterchangeSource
-    return None if made is None else made(name, data)
+    if _has(data, "to_frame", "dtype"):
+        raise ParameterError(f"{arg(name)} is a {type(data).__name__}, one column; pass {name}.to_frame()")
 
 
-_WORDS = (
-    "mapInArrow", "shape", "dtype", "__array__", "__getitem__", "to_frame", "with_format", "select_columns", "__len__",
-    "collect_batches", "scanner", "project", "fetch_record_batch", "limit", "__arrow_c_stream__", "__dataframe__",
-)  # fmt: skip
-
-
-def _stream(data: Any) -> Any:
-    """An iterator over the tables of what comes once, if that is what it is."""
-    if hasattr(data, "with_format") and hasattr(data, "iter"):  # a Hugging Face `IterableDataset`
-        return iter(data.with_format("arrow").iter(PIECE_ROWS))
-    if hasattr(data, "__arrow_c_stream__"):
-        return iter(pa.RecordBatchReader.from_stream(data))
-    if isinstance(data, str | bytes | Mapping) or hasattr(data, "columns") or not isinstance(data, Iterable):
-        return None
-    return iter(data)
-
-
-def _member(part: Any, name: str, argument: str, given: Sequence[Any], format: str | None) -> list[Source]:  # noqa: A002
+def _member(part: Any, place: int, name: str, given: Sequence[Any], format: str | None) -> list[Source]:  # noqa: A002
     """The sources of one of a list."""
     if _is_path(part):
         return find_sources(part if os.fspath(part) != "-" else ["-", "others"], format)
-    found = None if isinstance(part, list | tuple) else _source(part, name)
-    if found is None:
-        raise ParameterError(f"{arg(argument)} must be paths or tables, got {_wrong_in(given, part, argument)}")
-    return [found]
+    found = _source(part, f"{name}[{place}]")
+    if found is not None:
+        return [found]
+    what, remedy = f"a {type(given).__name__} of {type(part).__name__}s", f"make it a table, numpy.array({name})"
+    if isinstance(part, Mapping):
+        remedy = _frame(name)
+    elif part is not given[0] or not (isinstance(part, list | tuple) or np.isscalar(part)):
+        what, remedy = f"{part!r:.60} in a {type(given).__name__}", "give frames, arrays or paths"
+    raise ParameterError(f"{arg(name)} must be paths or tables, got {what}; {remedy}")
 
 
 def _parts_of(source: Source) -> Iterable[Any]:
@@ -498,28 +495,20 @@ def _is_path(given: Any) -> bool:
     return isinstance(given, str | os.PathLike)
 
 
-def _wrong_in(given: Sequence[Any], part: Any, name: str) -> str:
-    """A list that is no list of tables, and what to give in its place."""
-    what = f"a {type(given).__name__} of {type(part).__name__}s"
-    if isinstance(part, Mapping):
-        return f"{what}; make it a table, pandas.DataFrame({name})"
-    if part is given[0] and (isinstance(part, list | tuple) or np.isscalar(part)):
-        return f"{what}; make it a table, numpy.array({name})"
-    return f"{part!r:.60} in a {type(given).__name__}; give frames, arrays or paths"
-
-
 def _wrong(given: Any, name: str) -> str:
     """What is no table, and what to give in its place."""
     what = f"a {type(given).__name__}"
     if isinstance(given, Mapping):
         key, value = next(iter(given.items()), (None, None))
-        several = len(getattr(value, "shape", ())) == 2
-        return (
-            f"{what}; {f'pass one of its tables, {name}[{key!r}]' if several else f'make it pandas.DataFrame({name})'}"
-        )
+        is_table = len(getattr(value, "shape", ())) == 2
+        return f"{what}; pass one of its tables, {name}[{key!r}]" if is_table else f"{what}; {_frame(name)}"
     if _is_path(given):
         return f"{given!r}; paths go in a list, list({name})"
     if hasattr(given, "collect"):
         return f"{what}; pass {name}.collect()"
     text = repr(given)
     return f"{text if len(text) <= 60 and chr(10) not in text else what}; give a path, a frame or an array, or several"
+
+
+def _frame(name: str) -> str:
+    return f"make it a table, pandas.DataFrame({name})"
