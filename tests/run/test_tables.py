@@ -215,7 +215,7 @@ def test_embeddings_images_and_bad_rows_are_as_in_files(tmp_path):
         assert_same(found, expected)
         assert found.provenance["rows_left_out"]["count"] == 1
         assert_same(Prototypes.read(tmp_path / "out.parquet"), found)
-    assert "inputs, row 5: column 'vector[2]' is NaN" in found.provenance["rows_left_out"]["first"][0]
+    assert "inputs, row 5: column 'vector[2]' is null" in found.provenance["rows_left_out"]["first"][0]
 
 
 def test_categories_of_polars_are_text(tmp_path):
@@ -350,11 +350,11 @@ def test_numbers_of_a_stream_may_be_wider_where_that_loses_nothing(table):
 
 
 def change_rows(made):
-    made.drop(index=range(50), inplace=True)
+    made.loc[len(made)] = 0.0
 
 
 def change_columns(made):
-    made.drop(columns="c1", inplace=True)
+    del made["c1"]
 
 
 def change_names(made):
@@ -365,7 +365,7 @@ def change_names(made):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (change_rows, r"its shape was \(20000, 4\) and is \(19950, 4\)"),
+        (change_rows, r"its shape was \(20000, 4\) and is \(20001, 4\)"),
         (change_columns, r"its shape was \(20000, 4\) and is \(20000, 3\)"),
         (change_names, r"its columns was \['c0', 'c1', 'c2', 'c3'\] and is \['c0', 'c1', 'c2', 'other'\]"),
     ],
@@ -506,6 +506,7 @@ def test_pieces_need_no_second_copy(kind):
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # their own
 def test_a_tensor_gives_what_its_npy_file_does(tmp_path):
     torch = pytest.importorskip("torch")
     X = numbers(15_000).astype(np.float32)
@@ -522,6 +523,7 @@ def test_a_tensor_gives_what_its_npy_file_does(tmp_path):
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # their own
 def test_a_hugging_face_dataset_gives_what_its_parquet_file_does(table, path, stored, streamed):
     datasets = pytest.importorskip("datasets")
     whole = datasets.Dataset.from_pandas(table)
