@@ -5,6 +5,7 @@ import sys
 import tracemalloc
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import pairwise
 
 import duckdb
 import numpy as np
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protosieve import InputError, ParameterError, Prototypes, ProtoSwap, select
+from protosieve import InputError, ParameterError, ProtoSwap, Prototypes, select
 from protosieve.io import BadRows, tables_in
 from protosieve.passes import _stream
 from table_files import COLUMNS, assert_same, frame, numbers
@@ -210,8 +211,8 @@ def test_embeddings_images_and_bad_rows_are_as_in_files(tmp_path):
     made.to_parquet(tmp_path / "t.parquet")
     options = {"n_prototypes": 9, "embedding": "vector", "bad_rows": "skip", "image_shape": "2x2", "id": "n"}
     expected = select(tmp_path / "t.parquet", **options)
-    for given in (made, pl.from_pandas(made), pa.table(made)):
-        found = select(given, **options, report=tmp_path / "page.html", output=tmp_path / "out.parquet")
+    for data in (made, pl.from_pandas(made), pa.table(made)):
+        found = select(data, **options, report=tmp_path / "page.html", output=tmp_path / "out.parquet")
         assert_same(found, expected)
         assert found.provenance["rows_left_out"]["count"] == 1
         assert_same(Prototypes.read(tmp_path / "out.parquet"), found)
@@ -231,7 +232,7 @@ def test_any_cut_of_a_stream_gives_the_same_result(cuts, make):
     """Also where some tables have no rows, and others hold the head that settles the encoding."""
     made = frame(numbers(1500))
     places = [0, *sorted(cuts), 1500]
-    parts = [make(made[i:j]) for i, j in zip(places, places[1:], strict=False)]
+    parts = [make(made[i:j]) for i, j in pairwise(places)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_stream, "_HEAD", 400)
         found = select(iter(parts), 7, sample=300, **COLUMNS)
@@ -460,7 +461,10 @@ class Collected:
     ("options", "words"),
     [
         ({"format": "csv"}, "^format='csv' is for files, and inputs is in memory; leave it out"),
-        ({"work": "folder"}, "^work goes on later with the same rows, .*; write it to a Parquet file and pass its path"),
+        (
+            {"work": "folder"},
+            "^work goes on later with the same rows, .*; write it to a Parquet file and pass its",
+        ),
         ({"inputs": iter([]), "work": "folder"}, r"^work cannot bring back rows of inputs \(a stream\); store them in"),
         ({"inputs": iter([]), "executor": ThreadPoolExecutor(1)}, r"^executor: inputs \(a stream\) is one stream of"),
         ({"inputs": iter([]), "n_prototypes": "1%"}, r"='1%' is a share, and inputs \(a stream\) does not tell of how"),
