@@ -298,7 +298,7 @@ FLATTEN = r"np.reshape\(X, \(len\(X\), -1\)\)"
     ("rows", "match"),
     [
         (LazyFrame(), r"X is a LazyFrame; call its collect\(\) and pass the numeric columns, or pass the table to "),
-        (Dataset(TABLE), r"X is a Dataset; call its to_pandas\(\) and pass the numeric columns, or write the table"),
+        (Dataset(TABLE), r"X is a Dataset; call its to_pandas\(\) and pass the numeric columns, or pass the table"),
         ({"train": Dataset(TABLE)}, r"X is a dict; pass one of its tables, such as X\['train'\]"),
         (TABLE.to_dict("list"), r"X is a dict; pass its numeric columns as one array, np.column_stack\(list\(X.values"),
         (TABLE.to_dict("records"), r"X is a list of dicts; make it a DataFrame, pandas.DataFrame\(X\)"),

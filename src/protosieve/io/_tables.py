@@ -423,7 +423,7 @@ _KINDS: dict[type[TableSource], tuple[str, ...]] = {  # by what they can do; the
     _DatasetSource: ("with_format", "select_columns", "__len__"),
     _LazySource: ("collect_batches", "limit"),
     _ScanSource: ("to_batches", "scanner"),
-    _RelationSource: ("project", "limit", "fetch_record_batch"),
+    _RelationSource: ("project", "limit", "fetchall"),
     _ArrowSource: ("__arrow_c_stream__", "__len__"),
     _InterchangeSource: ("__dataframe__",),
 }

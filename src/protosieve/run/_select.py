@@ -1,4 +1,4 @@
-"""`select`: from files to prototypes."""
+"""`select`: from files and tables to prototypes."""
 
 import os
 import warnings
@@ -28,10 +28,10 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 def select(
-    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    inputs: Any,
     n_prototypes: int | str,
     *,
-    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    target: Any = None,
     method: str = default.METHOD,
     goal: str = default.GOAL,
     features: str | Sequence[str] | None = None,
@@ -62,31 +62,32 @@ def select(
     window: int | None = None,
     work: str | os.PathLike[str] | None = None,
 ) -> Prototypes:
-    """The rows of files that represent them best, each with a weight, in memory that does not grow with them.
+    """The rows of files or tables that represent them best, each with a weight, in memory that does not grow with them.
 
-    What ``protosieve select`` does, from Python. Files are read twice. The first pass learns how columns become
-    numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that prototypes are
-    to match. They are then chosen from the sample. If the sample holds all rows, or prototypes are to cover the rows
-    (``goal="cover"``), one pass is enough. If it holds all rows the result is that of the selector's ``fit`` on the
-    encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``, ``"streak"``, ``"sieve"``) read all
-    rows once more.
+    What ``protosieve select`` does, from Python, and for any table. Files are read twice. The first pass learns how
+    columns become numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that
+    prototypes are to match. They are then chosen from the sample. If the sample holds all rows, or prototypes are to
+    cover the rows (``goal="cover"``), one pass is enough. If it holds all rows the result is that of the selector's
+    ``fit`` on the encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``, ``"streak"``,
+    ``"sieve"``) read all rows once more.
 
-    Standard input, ``"-"``, is read once: its first 10,000 rows, to the end of their block, settle the encoding and the
-    kernel's width, and the target is what has been seen so far. If all rows then say otherwise, the choice is made
-    again from a uniform sample of them, and ``provenance["unlike_head"]`` tells why.
+    Standard input, ``"-"``, and an iterator of tables are read once: the first 10,000 rows, to the end of their block,
+    settle the encoding and the kernel's width, and the target is what has been seen so far. If all rows then say
+    otherwise, the choice is made again from a uniform sample of them, and ``provenance["unlike_head"]`` tells why.
 
     The result depends on the rows, the options and the seed. The place where the work is done, here or by any number
     of workers, does not change a bit of it.
 
     Parameters
     ----------
-    inputs : path, URL or glob, or several
+    inputs : path, URL or glob; table; or several
         Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for
-        standard input. docs/formats.md has the rules.
+        standard input. docs/formats.md has the rules. Or a table: a DataFrame of pandas or polars, an Arrow table, a
+        NumPy or SciPy matrix and many others, or an iterator of them: see docs/dataframes.md.
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
-    target : path, URL or glob, or several, optional
-        Files whose rows are to be matched or covered; by default the inputs themselves.
+    target : path, URL or glob; table; or several; optional
+        Rows that are to be matched or covered; by default the inputs themselves.
     method : str, default "swap"
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
     goal : str, default "match"
@@ -138,9 +139,9 @@ def select(
     progress : callable, optional
         Called with a `Tick` before every pass and after every block, or partition, in place of the bar.
     executor : concurrent.futures.Executor, optional
-        Where partitions of the files are worked on: threads, processes, or
-        ``client.get_executor(retries=2, pure=False)`` of a Dask cluster; by default in this process, on all of its
-        cores. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
+        Where partitions of the files are worked on: threads, processes, or ``client.get_executor(retries=2,
+        pure=False)`` of a Dask cluster; by default in this process, on all of its cores. Tables in memory go to threads
+        only. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
     partition_rows : int, default 250,000
         Rows of a partition, about. Another number changes the last bits of sums, so the choice may be another one,
         about as good.
@@ -148,13 +149,14 @@ def select(
         Partitions that are at the executor at a time; by default two for each of its workers, and no fewer than 4.
     work : path, optional
         A folder that keeps what is done until ``output`` is written. The same call after an interrupted run, with or
-        without an executor, goes on from there, with the same result. Not for standard input.
+        without an executor, goes on from there, with the same result. For files only.
 
     Returns
     -------
     Prototypes
         With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
-        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input.
+        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input, and row
+        positions in a table. ``to_pandas()``, ``to_arrow()`` and ``to_polars()`` make tables of it.
 
     Notes
     -----
@@ -164,19 +166,23 @@ def select(
     Examples
     --------
     >>> import os, tempfile
-    >>> import pyarrow as pa, pyarrow.csv
     >>> from sklearn.datasets import load_wine
     >>> import protosieve
     >>> wine = load_wine(as_frame=True).frame.rename(columns={"target": "kind"})
-    >>> folder = tempfile.mkdtemp()
-    >>> pa.csv.write_csv(pa.Table.from_pandas(wine), os.path.join(folder, "wine.csv"))
-    >>> result = protosieve.select(os.path.join(folder, "*.csv"), 12, label="kind")
+    >>> result = protosieve.select(wine, 12, label="kind")
     >>> len(result), result.residual < 0.1
     (12, True)
-    >>> result.table.column_names[:5]
+    >>> result.to_pandas().columns[:5].tolist()
     ['row', 'file', 'weight', 'share', 'kind']
-    >>> sorted(set(result.table["kind"].to_pylist()))
-    ['0', '1', '2']
+    >>> bool((wine["kind"].iloc[result.indices].to_numpy() == result.to_pandas()["kind"]).all())
+    True
+
+    Files of the same rows give the same prototypes:
+
+    >>> folder = tempfile.mkdtemp()
+    >>> wine.to_parquet(os.path.join(folder, "wine.parquet"))
+    >>> protosieve.select(os.path.join(folder, "*.parquet"), 12, label="kind").indices.tolist() == list(result.indices)
+    True
     """
     return run(locals())
 
