@@ -56,8 +56,8 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "Piece", "STREAM", "Source", "RowRange", "TableSource", "check_schemas",
-        "explain", "find_sources", "index_of", "tables_in",
+        "BadRow", "BadRows", "BatchSource", "Piece", "STREAM", "Source", "RowRange", "check_schemas", "explain",
+        "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
         "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "ratio_differs", "whole",

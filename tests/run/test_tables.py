@@ -167,6 +167,14 @@ def test_a_target_may_be_a_table_too(kind, table, path):
     assert_same(select(table, **FEW, **COLUMNS, target=target), expected)
 
 
+def test_a_format_is_that_of_files_beside_tables(tmp_path):
+    made = pd.DataFrame(numbers(60), columns=list("abcd"))
+    made.to_csv(tmp_path / "rows.txt", index=False)
+    found = select(made, 5, target=tmp_path / "rows.txt", format="csv")
+    assert_same(found, select(made, 5, target=made))
+    assert select([made, tmp_path / "rows.txt"], 5, format="csv").n_seen == 120
+
+
 def test_a_target_may_come_once(table, path):
     found = select(table, **FEW, **COLUMNS, target=STREAMS["frames of pandas"](table))
     assert found.provenance["target_files"] == [{"name": "target (a stream)", "size": None}]
@@ -245,7 +253,7 @@ def test_any_cut_of_a_stream_gives_the_same_result(cuts, make):
 
 def test_the_index_of_a_frame_is_kept_and_not_compared(table, path, stored, tmp_path):
     named = table.set_index("name")
-    found = select(named, **FEW, label="kind", output=tmp_path / "out.parquet")
+    found = select(named, **FEW, label="kind", output=tmp_path / "out.parquet", report=tmp_path / "page.html")
     assert_same(found, stored)
     assert found.table.column_names[:6] == ["row", "file", "weight", "share", "name", "kind"]
     for result in (found, Prototypes.read(tmp_path / "out.parquet")):
@@ -460,7 +468,7 @@ class Collected:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"format": "csv"}, "^format='csv' is for files, and inputs is in memory; leave it out"),
+        ({"format": "csv"}, "^format='csv' is for files, and there are only tables in memory; leave it out"),
         (
             {"work": "folder"},
             "^work goes on later with the same rows, .*; write it to a Parquet file and pass its",
@@ -469,6 +477,10 @@ class Collected:
         ({"inputs": iter([]), "executor": ThreadPoolExecutor(1)}, r"^executor: inputs \(a stream\) is one stream of"),
         ({"inputs": iter([]), "n_prototypes": "1%"}, r"='1%' is a share, and inputs \(a stream\) does not tell of how"),
         ({"executor": ProcessPoolExecutor(1)}, "^executor: inputs is in the memory of this process, .* Parquet file"),
+        (
+            {"target": iter([pd.DataFrame(XY)]), "executor": ProcessPoolExecutor(1)},
+            "^executor: inputs is in the memory",
+        ),
         ({"target": 5}, "^target must be paths or tables, got 5"),
         ({"inputs": Spark()}, "^inputs is a DataFrame of Spark; pass it to protosieve.spark.select"),
         ({"inputs": Collected()}, r"^inputs must be .*, got a Collected; pass inputs.collect\(\)"),

@@ -4,7 +4,7 @@ from protosieve.io._file_source import explain
 from protosieve.io._find import find_sources
 from protosieve.io._schemas import check_schemas
 from protosieve.io._source import BadRow, BadRows, BatchSource, Piece, RowRange, Source
-from protosieve.io._tables import STREAM, TableSource, index_of, tables_in
+from protosieve.io._tables import STREAM, index_of, is_table, tables_in
 
 __all__ = [
     "STREAM",
@@ -14,10 +14,10 @@ __all__ = [
     "Piece",
     "RowRange",
     "Source",
-    "TableSource",
     "check_schemas",
     "explain",
     "find_sources",
     "index_of",
+    "is_table",
     "tables_in",
 ]

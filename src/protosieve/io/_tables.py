@@ -8,7 +8,6 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from typing import Any, final
 
@@ -24,7 +23,7 @@ from protosieve.io._find import find_sources
 from protosieve.io._numpy import ArrayHead, as_column, as_matrix
 from protosieve.io._plain_types import plain_schema, plain_table
 from protosieve.io._schemas import check_schemas
-from protosieve.io._source import PIECE_ROWS, BadRows, Piece, Source, cut, rows_within
+from protosieve.io._source import PIECE_ROWS, BadRows, Piece, Source, rows_within
 
 STREAM = "inputs (a stream)"  # what a stream of tables is called that rows are chosen from
 
@@ -48,16 +47,18 @@ def tables_in(given: Any, name: str, format: str | None = None) -> list[Source] 
         source = _source(given, name)
         if source is None:
             raise ParameterError(f"{arg(name)} must be paths or tables, got {_wrong(given, name)}")
-        _check_format(name, format)
         return [source]
     if all(map(_is_path, given)):
         return None
     found = [one for place, part in enumerate(given) for one in _member(part, place, name, given, format)]
-    if not any(map(_is_path, given)):
-        _check_format(name, format)
     if any(source.comes_once for source in found):
         return [_StreamSource(name, chain.from_iterable(map(_parts_of, found)))]
     return found
+
+
+def is_table(source: Source) -> bool:
+    """Whether its rows were given in memory, alone or as a stream."""
+    return isinstance(source, TableSource | _StreamSource)
 
 
 def index_of(sources: Sequence[Source], rows: NDArray[np.int64]) -> dict[str, pa.Array]:
@@ -102,10 +103,11 @@ class TableSource(Source):
         names, total = self.schema().names if columns is None else list(columns), self.length()
         with self._reading():
             for first, table in self._tables(names, start):
-                end = first + len(table)
-                piece = Piece(table.select(names), np.arange(first, end), self.size * end // max(total or 0, end, 1))
-                for part in cut(piece, start):
-                    yield replace(part, table=plain_table(part.table))
+                step = rows_within(table.nbytes / max(len(table), 1))
+                for begin in range(max(start - first, 0), len(table), step):
+                    part = plain_table(table.slice(begin, step).select(names))
+                    numbers = np.arange(first + begin, first + begin + len(part))
+                    yield Piece(part, numbers, self.size * (first + begin + len(part)) // max(total or 0, len(part)))
 
     @final
     def groups(self) -> list[int] | None:
@@ -175,9 +177,7 @@ class _FrameSource(_SlicedSource):
     def _schema(self) -> pa.Schema:
         frame = self.data.iloc[:0].set_axis([str(name) for name in self.data.columns], axis=1)
         empty = distinct(pa.schema([(name, pa.null()) for name in frame.columns]), self.name)
-        objects = [
-            place for place, dtype in enumerate(frame.dtypes) if dtype.kind == "O" and isinstance(dtype, np.dtype)
-        ]
+        objects = [i for i, dtype in enumerate(frame.dtypes) if isinstance(dtype, np.dtype) and dtype.hasobject]
         known = pa.Schema.from_pandas(frame.drop(columns=[empty.names[place] for place in objects]), False)
         for place in objects:
             known = known.insert(place, pa.field(empty.names[place], self._kind_of(place, empty.names[place])))
@@ -185,19 +185,18 @@ class _FrameSource(_SlicedSource):
 
     def _kind_of(self, place: int, name: str) -> pa.DataType:
         """Of a column of Python objects: every one of them is looked at, a piece of the column at a time."""
-        found = dict[pa.DataType, None]()
+        found = pa.null()
         for first in range(0, len(self.data), PIECE_ROWS):
             cells = self.data.iloc[first : first + PIECE_ROWS, place]
             try:
-                kinds = [*found, pa.array(cells, from_pandas=True).type]
-                schemas = [pa.schema([(name, kind)]) for kind in dict.fromkeys(kinds)]
-                found = {pa.unify_schemas(schemas, promote_options="permissive").field(0).type: None}
+                both = [pa.schema([(name, kind)]) for kind in (found, pa.array(cells, from_pandas=True).type)]
+                found = pa.unify_schemas(both, promote_options="permissive").field(0).type
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 raise InputError(
                     f"{self.name}: column {name!r} is not of one kind, by rows {first:,} to "
                     f"{first + len(cells) - 1:,}: {explain(error)}; convert it, such as by astype(str), or drop it"
                 ) from error
-        return next(iter(found), pa.null())
+        return found
 
     def _slice(self, begin: int, end: int, columns: list[str]) -> pa.Table:
         schema = self.schema()
@@ -475,11 +474,6 @@ def _check_alike(schema: pa.Schema, first: Source, source: Source) -> None:
 
 def _is_narrow(kind: pa.DataType) -> bool:
     return (kind.value_type if is_list(kind) else kind) in _NARROW
-
-
-def _check_format(name: str, format: str | None) -> None:  # noqa: A002
-    if format is not None and name == "inputs":
-        raise ParameterError(f"{arg('format', format)} is for files, and {arg(name)} is in memory; leave it out")
 
 
 def _size(data: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
-from protosieve.io import Source, TableSource, find_sources, index_of, tables_in
+from protosieve.io import Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Job, Options, job_of, options_of
 from protosieve.result import OURS, Prototypes
@@ -202,7 +202,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
         job, sources = begin(options, command, **tables)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], sources)
-        _check_near(given["executor"], sources)
+        _check_tables(given["executor"], given["format"], sources)
         onlookers = Onlookers(options, page, live, output)
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
@@ -328,14 +328,13 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
 
 
 def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
-    """A run that can go on later must be able to read its rows again."""
-    table = next((source for source in sources if isinstance(source, TableSource)), None)
+    """A run that can go on later must be able to read its rows again, and to tell that they are the same."""
+    table, once = (next(filter(test, sources), None) for test in (is_table, lambda source: source.comes_once))
     if work is not None and table is not None:
         raise ParameterError(
             f"{arg('work')} goes on later with the same rows, and of {table.name}, which is in memory, nothing tells "
             "that they are; write it to a Parquet file and pass its path"
         )
-    once = next((source for source in sources if source.comes_once), None)
     if work is not None and once is not None:
         raise ParameterError(
             f"{arg('work')} needs rows that can be read again, and {once.name} comes once; store its rows in a file "
@@ -343,14 +342,16 @@ def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
         )
 
 
-def _check_near(executor: Executor | None, sources: Sequence[Source]) -> None:
-    """Tables in memory are not sent anywhere."""
-    table = next((source for source in sources if isinstance(source, TableSource)), None)
+def _check_tables(executor: Executor | None, format: str | None, sources: Sequence[Source]) -> None:
+    """Tables in memory are not sent anywhere, and have no format."""
+    table = next(filter(is_table, sources), None)
     if table is not None and not isinstance(executor, ThreadPoolExecutor | None):
         raise ParameterError(
             f"{arg('executor')}: {table.name} is in the memory of this process, and others cannot read it; write it "
             "to a Parquet file and pass its path, or use concurrent.futures.ThreadPoolExecutor"
         )
+    if format is not None and all(map(is_table, sources)):
+        raise ParameterError(f"{arg('format', format)} is for files, and there are only tables in memory; leave it out")
 
 
 def _with_index(result: Prototypes, index: Mapping[str, Any]) -> Prototypes:
