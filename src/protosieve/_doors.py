@@ -16,3 +16,11 @@ def opened(name: str) -> Any:
         raise ImportError(
             f"protosieve.{name} needs {error.name}, which is not installed: pip install 'protosieve[cli]'"
         ) from error
+
+
+def library(name: str, caller: str) -> Any:
+    """A library that only ``caller`` needs; where it is not installed, an `ImportError` says so."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{caller} needs {name}, which is not installed: pip install {name}") from error

@@ -345,9 +345,9 @@ LISTS = pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2))
         (
             {"a": [1]},
             {"b": [1]},
-            r"1\.parquet: has no column 'a', which .*0\.parquet has; give files of the same columns",
+            r"1\.parquet: has no column 'a', which .*0\.parquet has; give all the same columns",
         ),
-        ({"a": [1]}, {"a": [1], "b": [1]}, r"1\.parquet: has a column 'b', which .*0\.parquet has not; give files of"),
+        ({"a": [1]}, {"a": [1], "b": [1]}, r"1\.parquet: has a column 'b', which .*0\.parquet has not; give all the"),
         (
             {"a": [1]},
             {"a": ["x"]},

@@ -687,25 +687,16 @@ def test_wrong_options_are_said_before_anything_is_read(options, words):
         select("no such file.csv", **{"n_prototypes": 5, **options})
 
 
-@pytest.mark.parametrize("argument", ["inputs", "target"])
-@pytest.mark.parametrize("make", [pd.DataFrame, dict, lambda columns: [pd.DataFrame(columns)] * 2])
-def test_rows_in_memory_are_told_a_way_that_is_no_circle(argument, make, tmp_path):
-    columns, path = {"x": [1.0, 2.5, 4.0], "colour": ["red", "blue", "red"]}, tmp_path / "rows.parquet"
-    with pytest.raises(
-        ParameterError,
-        match=rf"{argument} must be a name or a list of names, got .*; select reads files: write the rows to a Parquet "
-        r"file and pass its path, or pass their numeric columns to ProtoSwap\(n_prototypes\).fit$",
-    ):
-        select(**{"inputs": path, "n_prototypes": 2, argument: make(columns)})
-    frame = pd.DataFrame(columns)
-    frame.to_parquet(path)
-    assert len(select(path, 2, target=path)) == 2
-    assert len(ProtoSwap(2).fit(frame[["x"]]).result_) == 2
-
-
-def test_what_is_neither_a_name_nor_rows_is_shown():
-    with pytest.raises(ParameterError, match=r"inputs must be a name or a list of names, got 5$"):
-        select(5, 5)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (5, "inputs must be a name or a list of names, got 5$"),
+        (pd.DataFrame({"x": [1]}), "inputs must be .*, got a DataFrame; this reads files: write the rows to a Parquet"),
+    ],
+)
+def test_a_survey_takes_files_only(given, words):
+    with pytest.raises(ParameterError, match=words):
+        survey(given)
 
 
 def test_texts_that_all_differ_are_not_called_constant(tmp_path):

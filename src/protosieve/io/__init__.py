@@ -4,8 +4,10 @@ from protosieve.io._file_source import explain
 from protosieve.io._find import find_sources
 from protosieve.io._schemas import check_schemas
 from protosieve.io._source import BadRow, BadRows, BatchSource, Piece, RowRange, Source
+from protosieve.io._tables import STREAM, index_of, is_table, tables_in
 
 __all__ = [
+    "STREAM",
     "BadRow",
     "BadRows",
     "BatchSource",
@@ -15,4 +17,7 @@ __all__ = [
     "check_schemas",
     "explain",
     "find_sources",
+    "index_of",
+    "is_table",
+    "tables_in",
 ]

@@ -46,7 +46,7 @@ class FileSource(Source):
     def schema(self) -> pa.Schema:
         if self._schema is None:
             with reading(self.name, self.title):
-                self._schema = _distinct(plain_schema(self._head()), self.name)
+                self._schema = distinct(plain_schema(self._head()), self.name)
         return self._schema
 
     @final
@@ -132,7 +132,8 @@ def not_utf8(byte: int) -> str:
     return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
 
 
-def _distinct(schema: pa.Schema, name: str) -> pa.Schema:
+def distinct(schema: pa.Schema, name: str) -> pa.Schema:
+    """The schema; `InputError` if two columns have one name."""
     twice = [column for column, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise InputError(f"{name}: {twice[0]!r} names more than one column; give each column its own name")

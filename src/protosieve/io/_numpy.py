@@ -31,7 +31,7 @@ class _ArraySource(FileSource):
     def _read(self, streams: dict[str, Any], start: int, local: str | None) -> Iterator[Piece]:
         """The rows from ``start`` on, of arrays by name; of a pipe all rows."""
         with ExitStack() as stack:
-            arrays = [_Array.of(stream, name, self.name) for name, stream in streams.items()]
+            arrays = [ArrayHead.of(stream, name, self.name) for name, stream in streams.items()]
             rows = arrays[0].rows
             first = min(start, rows) if all(stream.seekable() for stream in streams.values()) else 0
             pairs = zip(streams.values(), arrays, strict=True)
@@ -50,7 +50,7 @@ class NpySource(_ArraySource):
 
     def _head(self) -> pa.Schema:
         with self.location.peek() as opened:
-            array = _Array.of(opened.file, "x", self.name)
+            array = ArrayHead.of(opened.file, "x", self.name)
         array.check(self.name, "the array")
         needed = array.offset + array.rows * array.row_bytes
         if self.size is not None and self.size < needed:
@@ -79,13 +79,13 @@ class NpzSource(_ArraySource):
         with self.location.open() as opened, zipfile.ZipFile(opened.file) as archive:
             return pa.schema([array.field for array in self._arrays(archive)])
 
-    def _arrays(self, archive: zipfile.ZipFile) -> list["_Array"]:
+    def _arrays(self, archive: zipfile.ZipFile) -> list["ArrayHead"]:
         """The headers of all arrays that have rows; their numbers of rows must agree."""
         arrays = []
         for name in archive.namelist():
             if name.endswith(_SUFFIX):
                 with archive.open(name) as stream:
-                    arrays.append(_Array.of(stream, name.removesuffix(_SUFFIX), self.name))
+                    arrays.append(ArrayHead.of(stream, name.removesuffix(_SUFFIX), self.name))
         arrays = [array for array in arrays if array.shape]
         if not arrays:
             raise InputError(f"{self.name}: holds no arrays with rows; save some with numpy.savez(path, name=array)")
@@ -114,7 +114,7 @@ def _tables(columns: list["_Values"], first: int) -> Iterator[pa.Table]:
 
 
 @dataclass(frozen=True)
-class _Array:
+class ArrayHead:
     """Name, shape and type of an array, and where its values begin."""
 
     name: str
@@ -124,7 +124,7 @@ class _Array:
     offset: int
 
     @classmethod
-    def of(cls, stream: Any, name: str, file: str) -> "_Array":
+    def of(cls, stream: Any, name: str, file: str) -> "ArrayHead":
         """Read the header of an ``.npy`` stream, which is then at the first value."""
         version = npy.read_magic(stream)
         if version not in _HEADERS:  # 3.0 exists for the field names of structured arrays
@@ -146,7 +146,7 @@ class _Array:
         if len(self.shape) == 2:
             matrix = pa.list_(pa.from_numpy_dtype(_wide(self.dtype)), self.shape[1])
             return pa.field(self.name, matrix, metadata=_NUMBERS)
-        return pa.field(self.name, _as_column(np.empty(0, self.dtype)).type)
+        return pa.field(self.name, as_column(np.empty(0, self.dtype)).type)
 
     def check(self, file: str, what: str) -> None:
         """Raise `InputError` unless it holds numbers in one or two dimensions, or text or dates in one."""
@@ -177,7 +177,7 @@ class _Values:
     one that the stream (a pipe, a member of an archive) is first copied to.
     """
 
-    def __init__(self, stream: Any, array: _Array, first: int, stack: ExitStack, local: str | None):
+    def __init__(self, stream: Any, array: ArrayHead, first: int, stack: ExitStack, local: str | None):
         self.array, self._stream = array, stream
         self._mapped: Any = None  # a path or a file
         self._offset = 0 if local is None else array.offset
@@ -192,7 +192,7 @@ class _Values:
     def read(self, begin: int, end: int) -> pa.Array:
         """Rows ``begin`` to ``end``; the next call goes on from there."""
         values = self._streamed(end - begin) if self._mapped is None else self._from_map(begin, end)
-        return _as_matrix(values) if values.ndim == 2 else _as_column(values)
+        return as_matrix(values) if values.ndim == 2 else as_column(values)
 
     def _streamed(self, rows: int) -> NDArray[Any]:
         size = rows * self.array.row_bytes
@@ -214,12 +214,12 @@ def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
-def _as_matrix(values: NDArray[Any]) -> pa.Array:
+def as_matrix(values: NDArray[Any]) -> pa.Array:
     wide = np.ascontiguousarray(values, _wide(values.dtype))
     return pa.FixedSizeListArray.from_arrays(pa.array(wide.reshape(-1)), values.shape[1])
 
 
-def _as_column(values: NDArray[Any]) -> pa.Array:
+def as_column(values: NDArray[Any]) -> pa.Array:
     kind = values.dtype.kind
     if kind == "f":
         return pa.array(values.astype(_wide(values.dtype), copy=False))

@@ -39,6 +39,8 @@ def _plain(kind: pa.DataType, top: bool = False) -> pa.DataType:
         return pa.binary()
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain(kind.value_type), kind.ordered)
     if not is_list(kind) or (is_list_view(kind) and not top):
         return kind
     inside = kind.value_field.with_type(_plain(kind.value_type))
@@ -55,7 +57,14 @@ def _as_plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_run_end_encoded(column.type):
         chunks = [pc.run_end_decode(cells) for cells in chunks]
     chunks = [_as_lists(cells) if is_list_view(cells.type) else cells for cells in chunks]
-    return pa.chunked_array([cells.cast(kind) for cells in chunks], kind)
+    return pa.chunked_array([_cast(cells, kind) for cells in chunks], kind)
+
+
+def _cast(cells: Any, kind: pa.DataType) -> Any:
+    """Of a dictionary its values only."""
+    if not pa.types.is_dictionary(kind) or not pa.types.is_dictionary(cells.type):
+        return cells.cast(kind)
+    return pa.DictionaryArray.from_arrays(cells.indices, cells.dictionary.cast(kind.value_type), ordered=kind.ordered)
 
 
 def _as_lists(cells: Any) -> Any:

@@ -30,7 +30,7 @@ def check_schemas(sources: Sequence[Source]) -> pa.Schema:
 
 
 def _check_names(file: str, schema: pa.Schema, first: str, names: list[str]) -> None:
-    remedy = "give files of the same columns, or correct the name"
+    remedy = "give all the same columns, or correct the name"
     there, wanted = set(schema.names), set(names)
     missing = [name for name in names if name not in there]
     if missing:
@@ -50,7 +50,7 @@ def _joined(name: str, known: tuple[str, pa.Field], other: tuple[str, pa.Field])
     if first != then:
         raise InputError(
             f"{other[0]}: column {name!r} holds {then}, and in {known[0]} it holds {first}; "
-            "give the column one kind of values in all files"
+            "give the column one kind of values throughout"
         )
     return known[0], _wider(known[1], other[1])
 

@@ -26,7 +26,7 @@ def check_some(files: list[str], rows: int, skipped: LeftOut) -> None:
         return
     if skipped.count:
         raise InputError(f"{together(files)}: no row can be used; the first problem is {skipped.first[0]}")
-    raise InputError(f"{together(files)}: there are no rows; give files that have some")
+    raise InputError(f"{together(files)}: there are no rows; give some")
 
 
 def check_drawn(files: list[str], found: Summary) -> None:

@@ -53,7 +53,7 @@ class Job:
     def passes(self) -> int:
         """Over the files, at most: a sample that holds all rows leaves nothing to sum up."""
         each = 1 if self.options.covers else 2  # a sample is enough to cover the target: there is nothing to sum up
-        if self.options.from_stdin:
+        if self.options.is_stream:
             return 1 + (each if self.targets else 0)
         return (2 * each if self.targets else each) + self.options.judges_rows
 
@@ -103,7 +103,7 @@ def sample_size(options: Options, width: int, rows: int | None) -> int:
 def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source], command: str | None = None) -> Job:
     """Look at the heads of all files, cut them into partitions, and settle what can be before rows are read."""
     for source in inputs:
-        if source.comes_once and not options.from_stdin:
+        if source.comes_once and not options.is_stream:
             raise InputError(
                 f"{source.name}: comes once, and this run would read it twice; store its rows in a file "
                 "first, or pipe inputs to standard input, -"

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import numbers
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from protosieve import _defaults as default
 from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
+from protosieve.io import STREAM
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
@@ -30,10 +32,7 @@ _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__
 
 _FILES = ("inputs", "target")
 _LISTS = ("target", "features", "exclude", "id", "categorical", "coordinates")
-_IN_MEMORY = (
-    "; select reads files: write the rows to a Parquet file and pass its path, or pass their numeric columns to "
-    "ProtoSwap(n_prototypes).fit"
-)
+_IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
 
 
 @storable
@@ -88,12 +87,18 @@ class Options:
                 f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
             )
         self._check_shown()
-        if self.from_stdin:
-            self._check_stdin()
+        if self.is_stream:
+            self._check_stream()
 
     @property
-    def from_stdin(self) -> bool:
-        return self.inputs == ["-"]
+    def is_stream(self) -> bool:
+        """Whether rows come once: standard input, or tables one after the other."""
+        return self.inputs in (["-"], [STREAM])
+
+    @property
+    def stream(self) -> str:
+        """What to call it."""
+        return "standard input" if self.inputs == ["-"] else STREAM
 
     @property
     def judges_rows(self) -> bool:
@@ -131,10 +136,10 @@ class Options:
         "protosieve.select(['rows.csv'], '1%', kernel=Gaussian(width=2.0), id=['name'])"
         """
         first, second, *others = dataclasses.fields(self)
-        words = [repr(getattr(self, field.name)) for field in (first, second)]
+        words = [_word(field.name, getattr(self, field.name)) for field in (first, second)]
         for field in others:
             value = getattr(self, field.name)
-            words += [] if value == _default(field) else [f"{field.name}={value!r}"]
+            words += [] if value == _default(field) else [f"{field.name}={_word(field.name, value)}"]
         return f"protosieve.select({', '.join(words)})"
 
     def difference(self, other: "Options") -> str | None:
@@ -160,14 +165,14 @@ class Options:
             )
         image_shape_of(self.image_shape)
 
-    def _check_stdin(self) -> None:
+    def _check_stream(self) -> None:
         if "-" in (self.target or []):
             raise ParameterError(
                 f"{arg('target')} must be a file where standard input holds the rows to choose from, got '-'"
             )
         if _share(self.n_prototypes) is not None:
             raise ParameterError(
-                f"{arg('n_prototypes', self.n_prototypes)} is a share, and standard input does not tell of how many "
+                f"{arg('n_prototypes', self.n_prototypes)} is a share, and {self.stream} does not tell of how many "
                 f"rows; give a count, such as {arg('n_prototypes', 500)}"
             )
 
@@ -232,6 +237,12 @@ def _share(m: object) -> float | None:
     raise ParameterError(
         f'{arg("n_prototypes")} must be a whole number of at least 1, or a share of the rows such as "1%"; got {m!r}'
     )
+
+
+def _word(name: str, value: Any) -> str:
+    """In a call: tables that were given in memory are called by the name of the argument."""
+    in_memory = name in _FILES and value and all(re.fullmatch(rf"{name}(\[\d+\]| \(a stream\))?", one) for one in value)
+    return name if in_memory else repr(value)
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:

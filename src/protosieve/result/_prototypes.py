@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve import _html
-from protosieve._doors import opened
+from protosieve._doors import library, opened
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel
 from protosieve.result._cells import arrow_values
@@ -203,6 +203,47 @@ class Prototypes:
         """Some of the rows the prototypes represent; see `Origin`."""
         return None if self.source is None else self.source.sample
 
+    def to_pandas(self) -> Any:
+        """The prototypes as a ``pandas.DataFrame``, one row each; see `to_arrow`.
+
+        Where they were chosen from a DataFrame with an index of its own, they have that index.
+
+        >>> import numpy as np
+        >>> from protosieve import ProtoSwap
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> frame = ProtoSwap(3, random_state=0).fit(X).result_.to_pandas()
+        >>> frame.columns.tolist(), np.array_equal(frame[["x0", "x1"]], X[frame["row"]])
+        (['row', 'weight', 'x0', 'x1'], True)
+        """
+        pandas = library("pandas", "to_pandas")
+        frame = pandas.DataFrame(self._cells()) if self.table is None else self.table.to_pandas()
+        index = (self.provenance or {}).get("index")
+        return frame.set_index(index) if index else frame
+
+    def to_arrow(self) -> Any:
+        """The prototypes as a ``pyarrow.Table``: row number and weight first, then the rows' own columns.
+
+        Of a run of `protosieve.select` it is the ``table``; else the columns are the features.
+        """
+        return self.table if self.table is not None else library("pyarrow", "to_arrow").table(self._cells())
+
+    def to_polars(self) -> Any:
+        """The prototypes as a ``polars.DataFrame``; see `to_arrow`."""
+        polars = library("polars", "to_polars")
+        return polars.DataFrame(self._cells()) if self.table is None else polars.from_arrow(self.table)
+
+    def _cells(self) -> dict[str, Array]:
+        """The columns of a result without a table, as copies: ours first, and features under free names."""
+        cells: dict[str, Array] = {"row": self.indices.copy(), "weight": self.weights.copy()}
+        for name, column in zip(self.feature_names or self._numbered(), self.rows.T, strict=True):
+            while name in cells:
+                name = f"input_{name}"  # as in a run's table
+            cells[name] = column.copy()
+        return cells
+
+    def _numbered(self) -> list[str]:
+        return [f"x{i}" for i in range(self.rows.shape[1])]
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "parameters": dict(self.parameters)}
 
@@ -245,7 +286,7 @@ class Prototypes:
         if self.table is not None:
             theirs = [name for name in self.table.column_names if name not in OURS or name == "file"]
             return columns + [(name, arrow_values(self.table.column(name)[:_SHOWN])) for name in theirs[:_COLUMNS]]
-        names = self.feature_names or [f"x{i}" for i in range(self.rows.shape[1])]
+        names = self.feature_names or self._numbered()
         return columns + [
             (name, [f"{x:.4g}" for x in self.rows[:_SHOWN, i]]) for i, name in enumerate(names[:_COLUMNS])
         ]

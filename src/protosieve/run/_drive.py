@@ -49,7 +49,7 @@ def choose(job: Job, driver: Driver) -> Prototypes:
     counts in the sums of the mean, and ProtoSwap chooses from the sample; other methods see all rows once more.
     Standard input, which comes once, is all of it in one pass.
     """
-    if job.options.from_stdin:
+    if job.options.is_stream:
         return driver.one_by_one(_stream(job, driver), job.inputs[0]).result()
     inputs = driver.gather(job.survey(), job.inputs)
     target = driver.gather(job.survey(of_target=True), job.targets) if job.targets else None

@@ -1,19 +1,19 @@
-"""`select`: from files to prototypes."""
+"""`select`: from files and tables to prototypes."""
 
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
-from protosieve.io import Source, find_sources
+from protosieve.io import Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Job, Options, job_of, options_of
-from protosieve.result import Prototypes
+from protosieve.result import OURS, Prototypes
 from protosieve.result.files import as_dash, check_output, write_table
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
@@ -28,10 +28,10 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 def select(
-    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    inputs: Any,
     n_prototypes: int | str,
     *,
-    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    target: Any = None,
     method: str = default.METHOD,
     goal: str = default.GOAL,
     features: str | Sequence[str] | None = None,
@@ -62,31 +62,32 @@ def select(
     window: int | None = None,
     work: str | os.PathLike[str] | None = None,
 ) -> Prototypes:
-    """The rows of files that represent them best, each with a weight, in memory that does not grow with them.
+    """The rows of files or tables that represent them best, each with a weight, in memory that does not grow with them.
 
-    What ``protosieve select`` does, from Python. Files are read twice. The first pass learns how columns become
-    numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that prototypes are
-    to match. They are then chosen from the sample. If the sample holds all rows, or prototypes are to cover the rows
-    (``goal="cover"``), one pass is enough. If it holds all rows the result is that of the selector's ``fit`` on the
-    encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``, ``"streak"``, ``"sieve"``) read all
-    rows once more.
+    What ``protosieve select`` does, from Python, and for any table. Files are read twice. The first pass learns how
+    columns become numbers, counts the rows and draws a uniform sample; in the second every row counts in the mean that
+    prototypes are to match. They are then chosen from the sample. If the sample holds all rows, or prototypes are to
+    cover the rows (``goal="cover"``), one pass is enough. If it holds all rows the result is that of the selector's
+    ``fit`` on the encoded rows. Methods that judge rows one by one (``"stream"``, ``"basic"``, ``"streak"``,
+    ``"sieve"``) read all rows once more.
 
-    Standard input, ``"-"``, is read once: its first 10,000 rows, to the end of their block, settle the encoding and the
-    kernel's width, and the target is what has been seen so far. If all rows then say otherwise, the choice is made
-    again from a uniform sample of them, and ``provenance["unlike_head"]`` tells why.
+    Standard input, ``"-"``, and an iterator of tables are read once: the first 10,000 rows, to the end of their block,
+    settle the encoding and the kernel's width, and the target is what has been seen so far. If all rows then say
+    otherwise, the choice is made again from a uniform sample of them, and ``provenance["unlike_head"]`` tells why.
 
     The result depends on the rows, the options and the seed. The place where the work is done, here or by any number
     of workers, does not change a bit of it.
 
     Parameters
     ----------
-    inputs : path, URL or glob, or several
+    inputs : path, URL or glob; table; or several
         Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for
-        standard input. docs/formats.md has the rules.
+        standard input. docs/formats.md has the rules. Or a table: a DataFrame of pandas or polars, an Arrow table, a
+        NumPy or SciPy matrix and many others, or an iterator of them: see docs/dataframes.md.
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
-    target : path, URL or glob, or several, optional
-        Files whose rows are to be matched or covered; by default the inputs themselves.
+    target : path, URL or glob; table; or several; optional
+        Rows that are to be matched or covered; by default the inputs themselves.
     method : str, default "swap"
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
     goal : str, default "match"
@@ -138,9 +139,9 @@ def select(
     progress : callable, optional
         Called with a `Tick` before every pass and after every block, or partition, in place of the bar.
     executor : concurrent.futures.Executor, optional
-        Where partitions of the files are worked on: threads, processes, or
-        ``client.get_executor(retries=2, pure=False)`` of a Dask cluster; by default in this process, on all of its
-        cores. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
+        Where partitions of the files are worked on: threads, processes, or ``client.get_executor(retries=2,
+        pure=False)`` of a Dask cluster; by default in this process, on all of its cores. Tables in memory go to threads
+        only. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
     partition_rows : int, default 250,000
         Rows of a partition, about. Another number changes the last bits of sums, so the choice may be another one,
         about as good.
@@ -148,13 +149,14 @@ def select(
         Partitions that are at the executor at a time; by default two for each of its workers, and no fewer than 4.
     work : path, optional
         A folder that keeps what is done until ``output`` is written. The same call after an interrupted run, with or
-        without an executor, goes on from there, with the same result. Not for standard input.
+        without an executor, goes on from there, with the same result. For files only.
 
     Returns
     -------
     Prototypes
         With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
-        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input.
+        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input, and row
+        positions in a table. ``to_pandas()``, ``to_arrow()`` and ``to_polars()`` make tables of it.
 
     Notes
     -----
@@ -164,36 +166,43 @@ def select(
     Examples
     --------
     >>> import os, tempfile
-    >>> import pyarrow as pa, pyarrow.csv
     >>> from sklearn.datasets import load_wine
     >>> import protosieve
     >>> wine = load_wine(as_frame=True).frame.rename(columns={"target": "kind"})
-    >>> folder = tempfile.mkdtemp()
-    >>> pa.csv.write_csv(pa.Table.from_pandas(wine), os.path.join(folder, "wine.csv"))
-    >>> result = protosieve.select(os.path.join(folder, "*.csv"), 12, label="kind")
+    >>> result = protosieve.select(wine, 12, label="kind")
     >>> len(result), result.residual < 0.1
     (12, True)
-    >>> result.table.column_names[:5]
+    >>> result.to_pandas().columns[:5].tolist()
     ['row', 'file', 'weight', 'share', 'kind']
-    >>> sorted(set(result.table["kind"].to_pylist()))
-    ['0', '1', '2']
+    >>> bool((wine["kind"].iloc[result.indices].to_numpy() == result.to_pandas()["kind"]).all())
+    True
+
+    Files of the same rows give the same prototypes:
+
+    >>> folder = tempfile.mkdtemp()
+    >>> wine.to_parquet(os.path.join(folder, "wine.parquet"))
+    >>> protosieve.select(os.path.join(folder, "*.parquet"), 12, label="kind").indices.tolist() == list(result.indices)
+    True
     """
     return run(locals())
 
 
 def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
+    tables = {name: tables_in(given[name], name, given["format"]) or [] for name in ("inputs", "target")}
+    given = {**given, **{name: [source.name for source in found] for name, found in tables.items() if found}}
     options, output = options_of(given), as_dash(given["output"])
     if output is not None:
         check_output(os.fspath(output))
     page = report_place(given["report"], given["watch"], output)
     _check_executor(given["executor"], given["window"])
-    if options.from_stdin:
-        _check_stream(given)
+    if options.is_stream:
+        _check_stream(given, options.stream)
     with served(given["watch"], options) as live:
-        job, sources = begin(options, command)
+        job, sources = begin(options, command, **tables)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], sources)
+        _check_tables(given["executor"], given["format"], sources)
         onlookers = Onlookers(options, page, live, output)
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
@@ -201,6 +210,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
                 tell(store.told())
             with watching(given["quiet"], given["progress"]) as watcher:
                 result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
+            result = _with_index(result, index_of(tables["inputs"], result.indices))
             if output is not None:
                 write_table(result.table, os.fspath(output), dict(result.provenance or {}))
             onlookers.finish(result)
@@ -209,10 +219,14 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     return result
 
 
-def begin(options: Options, command: str | None = None) -> tuple[Job, list[Source]]:
-    """Look at the heads of all files; returns what is to be done, and all files that are read."""
-    inputs = find_sources(options.inputs, options.format)
-    target = [] if options.target is None else find_sources(options.target, options.format)
+def begin(
+    options: Options, command: str | None = None, inputs: Sequence[Source] = (), target: Sequence[Source] = ()
+) -> tuple[Job, list[Source]]:
+    """Look at the heads of all files, but for tables that were given in memory; returns what is to be done, and all
+    that is read.
+    """
+    inputs = inputs or find_sources(options.inputs, options.format)
+    target = target or ([] if options.target is None else find_sources(options.target, options.format))
     return job_of(options, inputs, target, command), [*inputs, *target]
 
 
@@ -277,7 +291,7 @@ def _place(progress: RunProgress, stopped: Stopped, job: Job, store: Store | Non
     if store is not None:
         told = f"{progress.place}; what was done is kept in {store.folder}: the same run goes on from there"
         return f"{told}; {left}" if left else told
-    hint = "" if job.options.from_stdin else f". With {arg('work', 'DIR')} a run can go on later"
+    hint = "" if job.options.is_stream else f". With {arg('work', 'DIR')} a run can go on later"
     return f"{progress.place}; {left or 'nothing was written'}{hint}"
 
 
@@ -288,16 +302,16 @@ def _check_executor(executor: Any, window: int | None) -> None:
         raise ParameterError(f"{arg('window')} is for runs at an executor; give {arg('executor')} too")
 
 
-def _check_stream(given: Mapping[str, Any]) -> None:
-    """Refuse what standard input, one stream that comes once, cannot be combined with."""
+def _check_stream(given: Mapping[str, Any], stream: str) -> None:
+    """Refuse what a stream, which comes once, cannot be combined with."""
     if given["work"] is not None:
         raise ParameterError(
-            f"{arg('work')} cannot bring back rows of standard input; store them in a file first, or use the "
+            f"{arg('work')} cannot bring back rows of {stream}; store them in a file first, or use the "
             "selectors' own save"
         )
     if given["executor"] is not None:
         raise ParameterError(
-            f"{arg('executor')}: standard input is one stream of rows, for one process; store the rows in a file first"
+            f"{arg('executor')}: {stream} is one stream of rows, for one process; store the rows in a file first"
         )
 
 
@@ -314,13 +328,44 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
 
 
 def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
-    """A run that can go on later must be able to read its rows again."""
-    once = next((source for source in sources if source.comes_once), None)
+    """A run that can go on later must be able to read its rows again, and to tell that they are the same."""
+    table, once = (next(filter(test, sources), None) for test in (is_table, lambda source: source.comes_once))
+    if work is not None and table is not None:
+        raise ParameterError(
+            f"{arg('work')} goes on later with the same rows, and of {table.name}, which is in memory, nothing tells "
+            "that they are; write it to a Parquet file and pass its path"
+        )
     if work is not None and once is not None:
         raise ParameterError(
             f"{arg('work')} needs rows that can be read again, and {once.name} comes once; store its rows in a file "
             "first"
         )
+
+
+def _check_tables(executor: Executor | None, format: str | None, sources: Sequence[Source]) -> None:
+    """Tables in memory are not sent anywhere, and have no format."""
+    table = next(filter(is_table, sources), None)
+    if table is not None and not isinstance(executor, ThreadPoolExecutor | None):
+        raise ParameterError(
+            f"{arg('executor')}: {table.name} is in the memory of this process, and others cannot read it; write it "
+            "to a Parquet file and pass its path, or use concurrent.futures.ThreadPoolExecutor"
+        )
+    if format is not None and all(map(is_table, sources)):
+        raise ParameterError(f"{arg('format', format)} is for files, and there are only tables in memory; leave it out")
+
+
+def _with_index(result: Prototypes, index: Mapping[str, Any]) -> Prototypes:
+    """The result with the index of the frame that its rows come from: columns after ours, under free names."""
+    if not index or result.source is None:
+        return result
+    table, names = result.table, list[str]()
+    for name, cells in index.items():
+        while name in table.column_names:
+            name = f"index_{name}"
+        table = table.add_column(len(OURS) + len(names), name, cells)
+        names.append(name)
+    source = replace(result.source, table=table, provenance={**result.source.provenance, "index": names})
+    return replace(result, source=source)
 
 
 def _check_busy(partitions: int, workers: int) -> None:

@@ -159,7 +159,7 @@ def _state(tick: Tick, note: str | None) -> dict[str, Any]:
 
 
 def _waiting(options: Options) -> str:
-    if options.from_stdin:
+    if options.is_stream:
         return "The first 10,000 rows settle what the columns are like; prototypes come after them."
     if options.target is not None:
         return "Prototypes come when inputs and target have been read."

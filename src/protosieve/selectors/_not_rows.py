@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-ENCODES = "or write the table to a Parquet file and pass its path to protosieve.select, which encodes text and dates"
+ENCODES = "or pass the table to protosieve.select, which encodes text and dates"
 _FRAMES = {  # by a method they have: tables that are no arrays
     "mapInArrow": "pass it to protosieve.spark.select",
     "collect": f"call its collect() and pass the numeric columns, {ENCODES}",
