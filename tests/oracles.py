@@ -596,7 +596,7 @@ def select_in_turn(job):
     target = merged_in_turn(job.survey(of_target=True), job.targets) if job.targets else None
     plan = settle(job, inputs, target)
     if plan.fits_in_memory:
-        fitted = plan.fitted()
+        fitted = plan.fitted({})
         numbers = np.sort(plan.candidates.numbers)[fitted.result_.indices]
         return plan.result(fitted.result_, numbers, _columns_of(plan, numbers), fitted.known_comparison())
     mean, sums = (plan.coverage, None) if job.options.goal == "cover" else _mean_in_turn(plan)
@@ -606,7 +606,7 @@ def select_in_turn(job):
         return plan.result(choice.selector.result_, records.numbers, records, choice.selector.known_comparison())
     if job.targets and not plan.candidates.is_whole:
         sums = merged_in_turn(plan.sums("sums", mean, of_target=False, of_input=True), job.inputs)
-    chosen = plan.chosen(mean, plan.best(mean, sums))
+    chosen = plan.chosen(mean, plan.best(mean, sums), {})
     return plan.result(chosen, chosen.indices, _columns_of(plan, chosen.indices), mean)
 
 

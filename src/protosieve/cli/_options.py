@@ -149,6 +149,14 @@ _TARGET = _option(
     "target", "FILES", "Select rows of INPUT that are like these; without it, like INPUT itself. Repeatable.",
     repeats=True,
 )  # fmt: skip
+_KEEP = _option(
+    "keep", "FILES", "Rows that were chosen before: COUNT more are chosen beside them. They need the columns of INPUT "
+    "that rows are compared by, as the files that -o writes have. Repeatable.",
+    repeats=True,
+)  # fmt: skip
+_EXCLUDE_ROWS = _option(
+    "exclude_rows", "FILES", "Rows never to choose, such as a test set. Repeatable.", repeats=True,
+)  # fmt: skip
 _GOAL = _option(
     "goal", "NAME", "match: the weighted rows have the statistics of INPUT, to use in its place. cover: every row of "
     "INPUT has one near it, to label, to look at or to classify by.",
@@ -289,8 +297,8 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
-    *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _KEEP, _EXCLUDE_ROWS, _METHOD, _SEED), *_COLUMNS, *_KERNEL,
+    _SAMPLE, _OUTPUT, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (
     _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED),

@@ -39,7 +39,9 @@ def _made(result: Prototypes) -> list[str]:
     run = result.provenance or {}
     files = run["files"]
     where = files[0]["name"] if len(files) == 1 else f"{len(files)} files"
-    lines = [f"{len(result):,} of {run['rows']:,} rows of {where}; kernel {rounded(repr(result.kernel))}"]
+    new = int(result.is_new.sum())
+    beside = "" if new == len(result) else f", beside {len(result) - new:,} chosen before"
+    lines = [f"{new:,} of {run['rows']:,} rows of {where}{beside}; kernel {rounded(repr(result.kernel))}"]
     lines += [f"  {line}" for line in map(in_flags, result.encoding.marked())]
     lines += [f"  {line}" for line in unlike_head(run)]
     left_out = run["rows_left_out"]

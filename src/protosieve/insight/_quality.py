@@ -70,6 +70,8 @@ def quality_sentences(
     if beside is not None:
         random, own, by = beside
         remedy = width if subject.result.selector == "ProtoSwap" else method
+        kept = len(subject.result) - int(subject.result.is_new.sum())
+        by = f"{by} Both are beside the {counted(kept, 'row')} chosen before." if kept else by
         said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)
@@ -177,12 +179,13 @@ def _covered(subject: ResultWithData) -> list[str]:
         half, most = np.quantile(similarity, [0.5, 0.1]).tolist()
         lines.append(f"For half of the rows it is {half:.2g} or more, for nine of ten {most:.2g} or more.")
     if best is not None:
-        lines.append(f"They cover {best}.")
+        beside = "" if result.is_new.all() else ", those chosen before included"
+        lines.append(f"They cover {best}{beside}.")
     return [*lines, *_fewer_than_allowed(result)]
 
 
 def _fewer_than_allowed(result: Prototypes) -> list[str]:
-    if len(result) == allowed(result):
+    if result.is_new.sum() == allowed(result):
         return []
     return [f"{allowed(result):,} were allowed; the method found no use for more."]
 

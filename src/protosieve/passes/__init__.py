@@ -5,6 +5,7 @@ input takes one `StreamPass`. All can be pickled and none knows an engine. Value
 partitions, so the answer depends on the rows, the options and the seed alone.
 """
 
+from protosieve.passes._aside import Aside, NamedRows
 from protosieve.passes._blocks import (
     LeftOut,
     Position,
@@ -21,18 +22,19 @@ from protosieve.passes._options import METHODS, Options, kernel_of, names, optio
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._plan import Plan, settle
-from protosieve.passes._result import by_sample, typed
+from protosieve.passes._result import by_sample, numbered
 from protosieve.passes._row_sample import MOST, RowSample
 from protosieve.passes._stream import Streamed, StreamPass
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary, SurveyPass
-from protosieve.passes._tables import HeldRows, Records
+from protosieve.passes._tables import HeldRows, Records, typed
 
 __all__ = [
     "METHODS",
     "MOST",
     "ROW_BYTES",
     "SPARE",
+    "Aside",
     "Choice",
     "ChoosePass",
     "FetchPass",
@@ -40,6 +42,7 @@ __all__ = [
     "HeldRows",
     "Job",
     "LeftOut",
+    "NamedRows",
     "Numbering",
     "Options",
     "Partition",
@@ -66,6 +69,7 @@ __all__ = [
     "layout_of",
     "names",
     "number_of_prototypes",
+    "numbered",
     "options_of",
     "partitions_of",
     "read_blocks",

@@ -36,7 +36,8 @@ class Choice(Value):
 
     def records(self) -> Records:
         """Of the prototypes, in their order."""
-        return self.held.of(self.selector.result_.indices)
+        numbers = self.selector.result_.indices
+        return self.held.of(numbers[numbers >= 0])
 
     @property
     def standing(self) -> Standing | None:

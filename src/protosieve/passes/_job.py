@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from protosieve._arrow_types import is_number
 from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
+from protosieve.passes._aside import Aside
 from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
@@ -39,6 +40,7 @@ class Job:
     inputs: list[Partition]
     targets: list[Partition]
     command: str | None = None  # the command line that began it, if one did
+    aside: Aside = field(default_factory=Aside)
 
     @property
     def skip(self) -> bool:
@@ -100,7 +102,13 @@ def sample_size(options: Options, width: int, rows: int | None) -> int:
     return max(wanted, least if rows is None else min(least, rows))
 
 
-def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source], command: str | None = None) -> Job:
+def job_of(
+    options: Options,
+    inputs: Sequence[Source],
+    target: Sequence[Source],
+    command: str | None = None,
+    aside: Aside | None = None,
+) -> Job:
     """Look at the heads of all files, cut them into partitions, and settle what can be before rows are read."""
     for source in inputs:
         if source.comes_once and not options.is_stream:
@@ -118,6 +126,7 @@ def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source],
         inputs=partitions_of(inputs, options.partition_rows),
         targets=partitions_of(target, options.partition_rows) if target else [],
         command=command,
+        aside=Aside() if aside is None else aside,
     )
 
 

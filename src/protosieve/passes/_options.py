@@ -30,8 +30,8 @@ POLICIES = ("error", "skip")
 GOALS = ("match", "cover")
 _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
-_FILES = ("inputs", "target")
-_LISTS = ("target", "features", "exclude", "id", "categorical", "coordinates")
+_FILES = ("inputs", "target", "keep", "exclude_rows")
+_LISTS = ("target", "keep", "exclude_rows", "features", "exclude", "id", "categorical", "coordinates")
 _IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
 
 
@@ -44,6 +44,8 @@ class Options:
     n_prototypes: int | str
     kernel: Kernel = dataclasses.field(default_factory=MultiScale)
     target: list[str] | None = None
+    keep: list[str] = dataclasses.field(default_factory=list)
+    exclude_rows: list[str] = dataclasses.field(default_factory=list)
     method: str = default.METHOD
     goal: str = default.GOAL
     features: list[str] | None = None
@@ -87,6 +89,7 @@ class Options:
                 f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
             )
         self._check_shown()
+        self._check_aside()
         if self.is_stream:
             self._check_stream()
 
@@ -164,6 +167,16 @@ class Options:
                 f"{arg('coordinates')} must be the names of two columns, such as X,Y; got {self.coordinates!r}"
             )
         image_shape_of(self.image_shape)
+
+    def _check_aside(self) -> None:
+        for name in ("keep", "exclude_rows"):
+            if "-" in getattr(self, name):
+                raise ParameterError(f"{arg(name)} must be files, which standard input is not; got '-'")
+            if getattr(self, name) and self.judges_rows:
+                raise ParameterError(
+                    f"{arg(name)} needs a method that chooses from a sample: {arg('method', ProtoSwap.method)}, and "
+                    f"not {self.method}, which judges rows as they come"
+                )
 
     def _check_stream(self) -> None:
         if "-" in (self.target or []):

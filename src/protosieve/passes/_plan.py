@@ -1,6 +1,7 @@
 """Between the passes: what the survey of all rows settles, and the mean that rows are then judged by."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,11 +29,11 @@ from protosieve.passes._fetch import FetchPass
 from protosieve.passes._job import Job, sample_size
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Numbering, Partition
-from protosieve.passes._result import Selected, result_of, typed
+from protosieve.passes._result import Selected, result_of
 from protosieve.passes._row_sample import MOST
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary
-from protosieve.passes._tables import Records
+from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding
 from protosieve.result import DataSample, Prototypes
 from protosieve.sampling import SampledRows, UniformSample
@@ -81,12 +82,12 @@ class Plan:
 
     # -- if the sample holds all rows
 
-    def fitted(self) -> StreamSelector[Any, Any]:
+    def fitted(self, aside: Mapping[str, Array]) -> StreamSelector[Any, Any]:
         """The selector, fitted to all rows in their order, as it would be in memory."""
         rows = _in_order(self.candidates)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "n_prototypes=.* but X has", ProtosieveWarning)  # told by `settle`
-            return self.selector().fit(rows, target=None if self.target is None else _in_order(self.target))
+            return self.selector().fit(rows, target=None if self.target is None else _in_order(self.target), **aside)
 
     # -- if there are more rows
 
@@ -168,14 +169,23 @@ class Plan:
         found: Coverage = self.job.options.objective["objective"]
         return found.by(self.kernel, self._sample.rows, self.n_target, self.n_prototypes)
 
-    def chosen(self, objective: KernelMean | Coverage, best: Best) -> Prototypes:
+    def aside(self, records: Records | None) -> dict[str, Array]:
+        """What stands beside the inputs, as arguments of a selector; by the columns of rows that may be chosen."""
+        job, rows = self.job, self.candidates.rows[:0]
+        if records is not None and len(records):
+            barred = records.where(job.aside.barred(records, job.options.id))
+            rows = self.encoding.encode(typed(barred.table, self.encoding.layout)) if len(barred) else rows
+        return job.aside.encoded(self.encoding, rows)
+
+    def chosen(self, objective: KernelMean | Coverage, best: Best, aside: Mapping[str, Array]) -> Prototypes:
         """ProtoSwap's choice of rows that match or cover the target."""
         selector, drawn = self.selector(self.kernel), candidates_of(self.candidates)
         assert isinstance(selector, ProtoSwap)
         drawn = replace(drawn, rows=self.working(drawn.rows))
         if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
             drawn = SampledRows.joined([drawn, best.others(drawn)])
-        return selector.choose_from(drawn, best, objective, self.n_rows)
+        beside = {name: self.working(rows) for name, rows in aside.items()}
+        return selector.choose_from(drawn, best, objective, self.n_rows, **beside)
 
     def choosing(self, objective: KernelMean | Coverage) -> ChoosePass:
         """The pass of a method that judges rows one by one."""

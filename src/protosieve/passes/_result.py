@@ -1,13 +1,13 @@
 """From a selection to a result: shares, the users' own rows, a comparison with random rows, and provenance."""
 
 import dataclasses
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
@@ -17,13 +17,12 @@ from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
-from protosieve.passes._tables import Records
-from protosieve.preprocess import Encoding, Layout
+from protosieve.passes._tables import Records, typed
+from protosieve.preprocess import Encoding
 from protosieve.result import OURS, DataSample, Origin, Prototypes, Trace
 from protosieve.selectors import StreamSelector, certificate_of
 
 _BLOCK = 512
-_LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def result_of(found: Selected) -> Prototypes:
         result, records = found.result, found.records
         covers = found.job.options.covers  # weights are shares then, and there should not be two of them
         shares = result.weights if covers else _shares(result, found.represented)
-        names = found.job.names
+        names = [*found.job.names, *found.job.aside.keep.names]
         ours = {
             "row": result.indices,
             "file": [names[i] for i in records.files],
@@ -87,7 +86,7 @@ def result_of(found: Selected) -> Prototypes:
 
 
 def by_sample(
-    selector: StreamSelector[Any, Any], rows: Array, population: int
+    selector: StreamSelector[Any, Any], rows: Array, population: int, aside: Mapping[str, Array]
 ) -> tuple[Prototypes, KernelMean | Coverage]:
     """The result of a fit to these rows, judged for the ``population`` they are a uniform sample of; and the judge.
 
@@ -98,16 +97,24 @@ def by_sample(
     order = np.random.default_rng(0).permutation(n)
     holds_out = selector.objective is not None and population > n
     some = np.sort(order[: candidates_in(n)]) if holds_out else np.arange(n)
-    fitted = selector.fit(rows[some])
-    chosen, judge = replace(fitted.result_, indices=some[fitted.result_.indices]), fitted.known_comparison()
+    fitted = selector.fit(rows[some], **aside)
+    chosen, judge = replace(fitted.result_, indices=numbered(some, fitted.result_)), fitted.known_comparison()
     if population <= n:
         return chosen, judge
     with one_thread():
         judge = judge.for_sample(rows[order].astype(chosen.rows.dtype, copy=False), population)
         weighed = judge.weighed(chosen.rows, chosen.weights)
-        certificate = certificate_of(judge, chosen.rows, weighed, _BLOCK, selector.n_prototypes)
+        keep = chosen.rows[~chosen.is_new]
+        certificate = certificate_of(judge, chosen.rows, weighed, _BLOCK, selector.n_prototypes, keep)
     trace = Trace(np.array([population]), np.array([certificate.value]))
     return replace(chosen, certificate=certificate, trace=trace), judge
+
+
+def numbered(numbers: NDArray[np.int64], chosen: Prototypes) -> NDArray[np.int64]:
+    """The indices of rows that were chosen from rows of these numbers; others stay what they are."""
+    found = chosen.indices.copy()
+    found[chosen.is_new] = numbers[found[chosen.is_new]]
+    return found
 
 
 def _shares(result: Prototypes, rows: Array) -> Float64:
@@ -123,8 +130,9 @@ def _shares(result: Prototypes, rows: Array) -> Float64:
 
 
 def _random_residual(found: Selected) -> float:
-    """The residual of as many random rows of the input, with their best weights."""
-    rows, judge = found.random.astype(found.result.rows.dtype, copy=False), found.judge
+    """The residual of as many random rows of the input, beside those chosen before, with the best weights."""
+    result, judge = found.result, found.judge
+    rows = np.concatenate([found.random.astype(result.rows.dtype, copy=False), result.rows[~result.is_new]])
     return certificate_of(judge, rows, judge.weigh(rows, np.zeros(len(rows))), _BLOCK).residual
 
 
@@ -146,29 +154,6 @@ def _renamed(names: list[str]) -> dict[str, str]:
         if name in names:
             renamed[name] = _free(name, [*names, *renamed.values()])
     return renamed
-
-
-def typed(table: pa.Table, layout: Layout) -> pa.Table:
-    """Number columns of text formats as numbers; all other text stays what it is."""
-    numbers = {column.name for column in layout.items if column.kind == "number"}
-    columns = [
-        _numbers(cells) if field.name in numbers and pa.types.is_string(field.type) else cells
-        for field, cells in zip(table.schema, table.columns, strict=True)
-    ]
-    fields = [field.with_type(cells.type) for field, cells in zip(table.schema, columns, strict=True)]
-    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
-
-
-def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers keep all their digits, or stay text."""
-    trimmed = pc.ascii_trim_whitespace(cells)
-    for kind in (pa.int64(), pa.uint64()):
-        with suppress(pa.ArrowInvalid):
-            return trimmed.cast(kind)
-    if not pc.any(pc.match_substring_regex(trimmed, _LONG)).as_py():
-        with suppress(pa.ArrowInvalid):
-            return trimmed.cast(pa.float64())
-    return cells
 
 
 def _free(name: str, taken: list[str]) -> str:

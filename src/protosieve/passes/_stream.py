@@ -21,9 +21,9 @@ from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._plan import Plan
-from protosieve.passes._result import Selected, UnlikeHead, by_sample, result_of, typed
+from protosieve.passes._result import Selected, UnlikeHead, by_sample, result_of
 from protosieve.passes._row_sample import MOST, RowSample
-from protosieve.passes._tables import Records
+from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding, FirstRows, Layout, Moments, Survey, ratio_differs
 from protosieve.result import DataSample, Prototypes
 from protosieve.selectors import Standing, StreamSelector
@@ -81,8 +81,19 @@ class Streamed(Value):
         kernel = self._kernel(self.encoding.transform(raw))
         mean = None if self.job.options.covers else CalibratedMean(self.job.options.sample)
         self.choice = Choice(self.selector(kernel, mean))
+        self._begin_beside(self.choice, self.encoding)
         for block in blocks:
             self._feed(block)
+
+    def _begin_beside(self, choice: Choice, encoding: Encoding) -> None:
+        """Rows that stand beside the stream come before its first: they are told apart by values, ids or not."""
+        aside = self.aside(encoding)
+        if aside:
+            choice.selector.partial_fit(aside["keep"][:0], **aside)
+
+    def aside(self, encoding: Encoding) -> dict[str, Array]:
+        """What stands beside the stream, as arguments of a selector."""
+        return self.job.aside.encoded(encoding, np.zeros((0, len(encoding.names)), np.float32))
 
     def _feed(self, block: RowBlock) -> None:
         assert self.choice is not None
@@ -169,8 +180,9 @@ class Streamed(Value):
         sample, records = self.sample.rows.settled(), self.sample.records()
         numbers = sample.numbers[: len(records)]  # in the order of hashes: a stream may be sorted
         rows = encoding.transform(sample.rows[: len(numbers)])
-        chosen, judge = by_sample(self.selector(self._kernel(rows), None), rows, self.rows)
-        return self._finished(chosen, records.of(numbers[chosen.indices]), encoding, judge, unlike)
+        chosen, judge = by_sample(self.selector(self._kernel(rows), None), rows, self.rows, self.aside(encoding))
+        new = chosen.indices[chosen.is_new]
+        return self._finished(chosen, records.of(numbers[new]), encoding, judge, unlike)
 
     def _finished(
         self,
@@ -181,6 +193,7 @@ class Streamed(Value):
         unlike: UnlikeHead | None,
     ) -> Prototypes:
         sampled, target = encoding.transform(self._sampled()), self.target
+        records = self.job.aside.beside(records, chosen.indices, len(self.job.files))
         return result_of(
             Selected(
                 job=self.job,
@@ -235,7 +248,8 @@ class StreamPass(Pass[Streamed]):
         if target is not None:
             value.encoding = target.encoding
             value.choice = Choice(value.selector(target.kernel, None))
-            value.choice.selector.begin_by(self.objective, target.working(target.candidates.rows[:1]))
+            like = target.working(target.candidates.rows[:1])
+            value.choice.selector.begin_by(self.objective, like, **value.aside(target.encoding))
         return value
 
     def layout(self, value: Streamed) -> Layout:

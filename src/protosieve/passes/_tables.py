@@ -3,17 +3,22 @@
 import io
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from protosieve import _state
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve.passes._blocks import RowBlock
+from protosieve.preprocess import Layout
+
+_LONG = r"^-?[0-9]{16,}$"  # a whole number that float64 may not hold
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
@@ -165,6 +170,29 @@ class HeldRows:
         found = np.searchsorted(self.places, places)
         assert (self.places[found] == places).all(), "a prototype's own columns were forgotten"
         return self.records.taken(found)
+
+
+def typed(table: pa.Table, layout: Layout) -> pa.Table:
+    """Number columns of text formats as numbers; all other text stays what it is."""
+    numbers = {column.name for column in layout.items if column.kind == "number"}
+    columns = [
+        _numbers(cells) if field.name in numbers and pa.types.is_string(field.type) else cells
+        for field, cells in zip(table.schema, table.columns, strict=True)
+    ]
+    fields = [field.with_type(cells.type) for field, cells in zip(table.schema, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers keep all their digits, or stay text."""
+    trimmed = pc.ascii_trim_whitespace(cells)
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(kind)
+    if not pc.any(pc.match_substring_regex(trimmed, _LONG)).as_py():
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(pa.float64())
+    return cells
 
 
 def packed(table: pa.Table) -> NDArray[np.uint8]:

@@ -31,7 +31,8 @@ class Prototypes:
     Attributes
     ----------
     indices : array of int
-        Row numbers in the whole stream, from 0; -1 for rows that were chosen before (``keep``), which come last.
+        Row numbers in the whole stream, from 0. Rows that were chosen before (``keep``) come last; row i of these is
+        number -1 - i.
     rows : array of shape (n_kept, d)
         The rows themselves.
     weights : array of float64

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.objectives import KernelMean
 from protosieve.passes import (
@@ -25,6 +26,7 @@ from protosieve.passes import (
     by_sample,
     joined_partition,
     number_of_prototypes,
+    numbered,
     settle,
 )
 from protosieve.result import Prototypes
@@ -60,8 +62,8 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
     """What follows the survey. The summaries are changed where there is a target."""
     plan = settle(job, inputs, target)
     if plan.fits_in_memory:
-        selector = plan.fitted()
-        numbers = np.sort(plan.candidates.numbers)[selector.result_.indices]
+        selector = plan.fitted(_aside(plan, driver, plan.candidates.numbers))
+        numbers = numbered(np.sort(plan.candidates.numbers), selector.result_)
         return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_comparison())
     objective, sums = (plan.coverage, None) if job.options.covers else _mean(plan, driver)
     if job.options.judges_rows:
@@ -70,7 +72,9 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
         return plan.result(found, records.numbers, records, choice.selector.known_comparison())
     if sums is None and not plan.candidates.is_whole and job.targets:
         sums = driver.gather(plan.sums("sums", objective, of_target=False, of_input=True), job.inputs)
-    found = plan.chosen(objective, plan.best(objective, sums))
+    best = plan.best(objective, sums)
+    aside = _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices))
+    found = plan.chosen(objective, best, aside)
     return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
 
 
@@ -106,14 +110,21 @@ def _comes_once(job: Job) -> bool:
     return any(stretch.comes_once for one in job.targets for stretch in one.row_ranges)
 
 
-def _records(plan: Plan, driver: Driver, numbers: NDArray[np.int64]) -> Records:
+def _aside(plan: Plan, driver: Driver, numbers: NDArray[np.int64]) -> dict[str, Array]:
+    """What stands beside the inputs; where rows have ids, by the columns of these, which may be chosen."""
+    if plan.job.aside.is_empty:
+        return {}
+    return plan.aside(_records(plan, driver, numbers) if plan.job.options.id else None)
+
+
+def _records(plan: Plan, driver: Driver, indices: NDArray[np.int64]) -> Records:
     """The users' own columns of prototypes; read again if they were not kept."""
-    records = plan.records
+    records, numbers = plan.records, indices[indices >= 0]
     if not np.isin(numbers, records.numbers).all():
         work, partitions = plan.fetching(numbers)
         fetched = driver.gather(work, partitions).records
         records = Records.joined([records, *(one.under(plan.numbering.numbers) for one in fetched)])
-    return records.of(numbers)
+    return plan.job.aside.beside(records.of(numbers), indices, len(plan.job.files))
 
 
 def snapshot(job: Job, summary: Summary) -> Prototypes | None:
@@ -128,10 +139,13 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last
         plan = settle(job, _few(summary))
         order = np.argsort(plan.candidates.numbers)
-        found, judge = by_sample(plan.selector(), plan.candidates.rows[order], plan.n_rows)
-        numbers = plan.candidates.numbers[order][found.indices]
-        if np.isin(numbers, plan.records.numbers).all():
-            return plan.result(found, numbers, plan.records.of(numbers), judge)
+        records = plan.records if np.isin(plan.candidates.numbers, plan.records.numbers).all() else None
+        found, judge = by_sample(plan.selector(), plan.candidates.rows[order], plan.n_rows, plan.aside(records))
+        numbers = numbered(plan.candidates.numbers[order], found)
+        new = numbers[numbers >= 0]
+        if np.isin(new, plan.records.numbers).all():
+            known = job.aside.beside(plan.records.of(new), numbers, len(job.files))
+            return plan.result(found, numbers, known, judge)
     return None
 
 

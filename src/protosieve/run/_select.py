@@ -12,7 +12,7 @@ from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
 from protosieve.io import Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
-from protosieve.passes import Job, Options, job_of, options_of
+from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
 from protosieve.result import OURS, Prototypes
 from protosieve.result.files import as_dash, check_output, write_table
 from protosieve.run._dask import LocalWorkers
@@ -24,6 +24,9 @@ from protosieve.run._signals import Stop, Stopped, stops
 from protosieve.run._store import Store
 from protosieve.run._watch import Onlookers, report_place, served
 
+_ASIDE = ("keep", "exclude_rows")
+_TABLES = ("inputs", "target", *_ASIDE)  # arguments that are files, or tables in memory
+
 Path: TypeAlias = str | os.PathLike[str]
 
 
@@ -32,6 +35,8 @@ def select(
     n_prototypes: int | str,
     *,
     target: Any = None,
+    keep: Any = None,
+    exclude_rows: Any = None,
     method: str = default.METHOD,
     goal: str = default.GOAL,
     features: str | Sequence[str] | None = None,
@@ -88,6 +93,13 @@ def select(
         Rows to keep at most; ``"1%"`` for a share of all.
     target : path, URL or glob; table; or several; optional
         Rows that are to be matched or covered; by default the inputs themselves.
+    keep : path, URL or glob; table; or several; optional
+        Rows that were chosen before, such as those with a label: ``n_prototypes`` more are chosen beside them. They
+        need the columns that rows are compared by; others may be missing or more. They come last in the result, where
+        ``is_new`` is False, and row i of them is number -1 - i. Rows equal to them, or with one of their ids (``id``),
+        are not chosen again.
+    exclude_rows : path, URL or glob; table; or several; optional
+        Rows never to choose, and neither any equal to them or with one of their ids, such as a test set.
     method : str, default "swap"
         ``"swap"``, ``"stream"``, ``"basic"``, ``"streak"`` or ``"sieve"``: the selectors that stream.
     goal : str, default "match"
@@ -189,7 +201,7 @@ def select(
 
 def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
-    tables = {name: tables_in(given[name], name, given["format"]) or [] for name in ("inputs", "target")}
+    tables = {name: tables_in(given[name], name, given["format"]) or [] for name in _TABLES}
     given = {**given, **{name: [source.name for source in found] for name, found in tables.items() if found}}
     options, output = options_of(given), as_dash(given["output"])
     if output is not None:
@@ -199,10 +211,11 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     if options.is_stream:
         _check_stream(given, options.stream)
     with served(given["watch"], options) as live:
-        job, sources = begin(options, command, **tables)
+        job, read = begin(options, command, tables)
+        sources = [source for found in read.values() for source in found]
         _check_apart({"output": output, "report": page}, sources)
-        _check_again(given["work"], sources)
-        _check_tables(given["executor"], given["format"], sources)
+        _check_again(given["work"], [*read["inputs"], *read["target"]])
+        _check_tables(given["executor"], given["format"], [*read["inputs"], *read["target"]])
         onlookers = Onlookers(options, page, live, output)
         with _opened(given["work"], job, [output, page, *(source.name for source in sources)]) as store:
             job = job if store is None else replace(job, seed=store.seed)
@@ -220,14 +233,23 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
 
 
 def begin(
-    options: Options, command: str | None = None, inputs: Sequence[Source] = (), target: Sequence[Source] = ()
-) -> tuple[Job, list[Source]]:
-    """Look at the heads of all files, but for tables that were given in memory; returns what is to be done, and all
-    that is read.
+    options: Options, command: str | None = None, tables: Mapping[str, Sequence[Source]] | None = None
+) -> tuple[Job, dict[str, Sequence[Source]]]:
+    """Look at the heads of all files, but for ``tables`` that were given in memory, and read what stands beside them;
+    returns what is to be done, and all that is read, by argument.
     """
-    inputs = inputs or find_sources(options.inputs, options.format)
-    target = target or ([] if options.target is None else find_sources(options.target, options.format))
-    return job_of(options, inputs, target, command), [*inputs, *target]
+    asked = {name: getattr(options, name) for name in _TABLES}
+    sources = {
+        name: (tables or {}).get(name) or _found(paths, None if name in _ASIDE else options.format)
+        for name, paths in asked.items()
+    }
+    keep, exclude = (NamedRows.read(name, sources[name]) for name in _ASIDE)
+    job = job_of(options, sources["inputs"], sources["target"], command, Aside(keep, exclude))
+    return job, sources
+
+
+def _found(paths: list[str] | None, format: str | None) -> list[Source]:
+    return find_sources(paths, format) if paths else []
 
 
 def _result(

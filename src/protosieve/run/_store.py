@@ -52,7 +52,8 @@ class RunHead:
 
     @classmethod
     def of(cls, job: Job, made: bool = False) -> "RunHead":
-        return cls(version("protosieve"), job.options, job.files, job.target_files, job.seed, made)
+        files = [*job.files, *job.aside.files]
+        return cls(version("protosieve"), job.options, files, job.target_files, job.seed, made)
 
     def difference(self, now: "RunHead") -> str | None:
         """The first difference in words, or ``None``. A seed that the user did not set may differ."""

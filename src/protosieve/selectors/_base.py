@@ -229,11 +229,12 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
                 stream=self._stream,
             )
 
-    def begin_by(self, objective: Objective, like: Array) -> None:
+    def begin_by(self, objective: Objective, like: Array, **beside: Any) -> None:
         """Begin a stream of rows like these, judged by an objective that was made elsewhere."""
         self._check_parameters()
         stream = self._open(self._working(like), None)
         stream.objective = cast(ObjectiveT, objective)
+        stream.beside = self._beside(like, None, **beside)
         self._remember_columns(like, reset=True)
         self._stream, self._result = stream, None
 

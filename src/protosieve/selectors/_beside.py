@@ -16,8 +16,6 @@ from protosieve.means import Span
 from protosieve.sampling import SampledRows
 from protosieve.selectors._rows import rows_like
 
-NOT_OF_THE_STREAM = -1  # the number of a row that was chosen before
-
 
 @storable
 @dataclass(frozen=True, eq=False)

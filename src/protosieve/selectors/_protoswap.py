@@ -198,7 +198,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             The rows to match; by default ``X`` itself. An ``objective`` of its own has no target.
         keep : array of shape (n_keep, d), optional
             Rows that were chosen before, such as those with a label: members of the result from the start, beside
-            which ``n_prototypes`` others are chosen. In the result they come last, with -1 for a row number.
+            which ``n_prototypes`` others are chosen. In the result they come last; row i of them is number -1 - i.
         exclude : array of shape (n_exclude, d), optional
             Rows never to choose, such as those of a test set. They count in the target like all others, and so do rows
             equal to those to ``keep``, which are not chosen again.
@@ -313,7 +313,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         best: Best,
         objective: KernelMean | Coverage,
         n_seen: int,
-        beside: Beside | None = None,
+        keep: Array | None = None,
+        exclude: Array | None = None,
     ) -> Prototypes:
         """The result of a stream of so many rows, whose candidates, best rows and objective are known already.
 
@@ -321,6 +322,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         elsewhere. It stays unfitted.
         """
         self._check_parameters()
+        beside = self._beside(candidates.rows, None, keep, exclude)
         with one_thread():
             chosen = self._by(objective, beside).chosen(candidates, best)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))

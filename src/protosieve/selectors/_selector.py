@@ -23,7 +23,6 @@ from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import BestOfSize, Certificate, Prototypes
-from protosieve.selectors._beside import NOT_OF_THE_STREAM
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
@@ -50,10 +49,9 @@ class Selection:
 
     def beside(self, keep: Array) -> "Selection":
         """With rows that were chosen before."""
-        n = len(keep)
-        numbers, rows = np.full(n, NOT_OF_THE_STREAM), keep.astype(self.rows.dtype, copy=False)
-        weights = np.append(self.weights, np.zeros(n))
-        return Selection(np.append(self.indices, numbers), np.concatenate([self.rows, rows]), weights)
+        rows = np.concatenate([self.rows, keep.astype(self.rows.dtype, copy=False)])
+        numbers = np.append(self.indices, -1 - np.arange(len(keep)))
+        return Selection(numbers, rows, np.append(self.weights, np.zeros(len(keep))))
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))

@@ -1,0 +1,106 @@
+"""Rows with files or tables of their own that stand beside the inputs: chosen before, or never to be chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from protosieve._typing import Array
+from protosieve.errors import InputError, arg
+from protosieve.io import BadRows, Source
+from protosieve.passes._fingerprints import fingerprint
+from protosieve.passes._tables import Records, joined, typed
+from protosieve.preprocess import Encoding
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRows:
+    """All rows of some files, in memory. They need the columns that rows are compared by, and may have others."""
+
+    argument: str
+    files: list[dict[str, Any]] = field(default_factory=list)
+    parts: list[pa.Table] = field(default_factory=list)  # one for each file
+
+    @classmethod
+    def read(cls, argument: str, sources: Sequence[Source]) -> "NamedRows":
+        parts = []
+        for source in sources:
+            pieces = [piece.table for piece in source.pieces(None, 0, BadRows(skip=False))]
+            parts.append(joined(pieces) if pieces else source.schema().empty_table())
+        return cls(argument, [fingerprint(source) for source in sources], parts)
+
+    @property
+    def names(self) -> list[str]:
+        return [file["name"] for file in self.files]
+
+    def encoded(self, encoding: Encoding) -> Array:
+        """As the inputs are; a row that cannot be is an `InputError` that names its file."""
+        found = [np.zeros((0, len(encoding.names)), np.float32)]
+        for name, part in zip(self.names, self.parts, strict=True):
+            try:
+                found.append(encoding.encode(typed(part, encoding.layout)) if len(part) else found[0])
+            except InputError as error:
+                raise InputError(f"{arg(self.argument)}: {name}: {error}") from error
+        return np.concatenate(found)
+
+    def ids(self, columns: Sequence[str]) -> set[tuple[Any, ...]]:
+        """What stands in these columns, of files that have them all."""
+        there = [part for part in self.parts if set(columns) <= set(part.column_names)]
+        return {row for part in there for row in rows_of_cells(part, columns)}
+
+    def records(self, places: NDArray[np.int64], names: Sequence[str], first_file: int) -> Records:
+        """Some of the rows, with columns of these names; what a file does not have is null."""
+        tables = [
+            pa.table([part[name] if name in part.column_names else pa.nulls(len(part)) for name in names], names=names)
+            for part in self.parts
+        ]
+        files = np.repeat(np.arange(len(tables)), [len(part) for part in tables])
+        return Records(-1 - places, first_file + files[places], joined(tables).take(pa.array(places)))
+
+
+@dataclass(frozen=True, eq=False)
+class Aside:
+    """``keep`` are members of the result. Rows equal to them or to those to ``exclude`` are not chosen, nor are rows
+    with one of their ids, if rows have ids.
+    """
+
+    keep: NamedRows = field(default_factory=lambda: NamedRows("keep"))
+    exclude: NamedRows = field(default_factory=lambda: NamedRows("exclude_rows"))
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.keep.files or self.exclude.files)
+
+    @property
+    def files(self) -> list[dict[str, Any]]:
+        return [*self.keep.files, *self.exclude.files]
+
+    def barred(self, records: Records, ids: Sequence[str]) -> NDArray[np.bool_]:
+        """Of rows with their columns, those that have an id of a row that is kept or excluded."""
+        known = self.keep.ids(ids) | self.exclude.ids(ids)
+        return np.array([row in known for row in rows_of_cells(records.table, ids)], np.bool_)
+
+    def encoded(self, encoding: Encoding, same: Array) -> dict[str, Array]:
+        """As arguments of a selector, if there are any; ``same`` are rows of the inputs that have one of the ids."""
+        if self.is_empty:
+            return {}
+        exclude = np.concatenate([self.exclude.encoded(encoding), same])
+        return {"keep": self.keep.encoded(encoding), "exclude": exclude}
+
+    def beside(self, records: Records, indices: NDArray[np.int64], first_file: int) -> Records:
+        """The columns of chosen rows and, after them, those of the rows to keep among these ``indices``."""
+        places = -1 - indices[indices < 0]
+        if not len(places):
+            return records
+        kept = self.keep.records(places, records.table.column_names, first_file)
+        numbers, files = (np.append(getattr(records, name), getattr(kept, name)) for name in ("numbers", "files"))
+        return Records(numbers, files, joined([records.table, kept.table]))
+
+
+def rows_of_cells(table: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The cells of these columns, row by row, as text: ids of a CSV file are that of a Parquet file."""
+    cells = [[None if cell is None else str(cell) for cell in table[name].to_pylist()] for name in columns]
+    return list(zip(*cells, strict=True))

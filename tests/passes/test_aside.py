@@ -1,0 +1,128 @@
+"""Runs beside rows that were chosen before, and rows never to choose."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partition_jobs import people, same, selected
+from protosieve import InputError, ParameterError, ProtosieveError, ProtoSwap, Prototypes, select
+from protosieve.objectives import Coverage
+from volumes import volume
+
+goals = pytest.mark.parametrize("goal", ["match", "cover"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """3,000 people in three files."""
+    place = tmp_path_factory.mktemp("people")
+    for part in range(3):
+        pq.write_table(people(1000, part, 1000 * part), place / f"{part}.parquet", row_group_size=250)
+    return place
+
+
+def names(table):
+    return set(table["name"].to_pylist())
+
+
+@goals
+@pytest.mark.parametrize("sample", [500, 4000], ids=["of some rows", "of all rows"])
+def test_a_second_round_goes_on_from_the_file_of_the_first(folder, goal, sample, tmp_path):
+    """By id, so also where digits of the file are fewer; and the result can be the file of the next round."""
+    first = selected(folder, 12, goal=goal, sample=sample, output=tmp_path / "first.csv")
+    barred = people(40, 1, 1000)
+    second = selected(folder, 12, goal=goal, sample=sample, keep=tmp_path / "first.csv", exclude_rows=barred,
+                      output=tmp_path / "second.parquet")  # fmt: skip
+    new = second.is_new
+    assert new.sum() == 12
+    assert not names(second.table.filter(pa.array(new))) & (names(first.table) | names(barred))
+    assert names(second.table.filter(pa.array(~new))) == names(first.table)
+    assert new.tolist() == sorted(new, reverse=True)
+    np.testing.assert_array_equal(second.table["row"], second.indices)
+    assert set(second.table["file"].to_pylist()[12:]) == {str(tmp_path / "first.csv")}
+    kept = second.rows[~new][np.argsort(-second.indices[~new])]
+    np.testing.assert_allclose(kept, second.encoding.encode(first.table), atol=1e-5)
+    assert second.residual < first.residual
+    assert second.provenance["residual_of_random_rows"] < first.provenance["residual_of_random_rows"]
+    again = Prototypes.read(tmp_path / "second.parquet")
+    np.testing.assert_array_equal(again.is_new, new)
+    third = selected(folder, 12, goal=goal, sample=sample, keep=[tmp_path / "second.parquet"])
+    assert len(third) == 36
+    assert len(names(third.table)) == 36
+
+
+@goals
+def test_the_engine_does_not_matter(folder, goal, tmp_path):
+    asked = {"goal": goal, "keep": people(30, 0), "exclude_rows": people(500, 2, 2000)}
+    alone = selected(folder, **asked)
+    assert (~alone.is_new).sum() == 30
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
+        assert same(alone, selected(folder, executor=threads, **asked))
+        assert same(alone, selected(folder, executor=processes, **asked))
+
+
+@goals
+def test_all_rows_in_memory_are_chosen_from_as_by_fit(folder, goal):
+    keep, exclude = people(30, 0), people(100, 1, 1000)
+    found = select(folder, 9, goal=goal, keep=keep, exclude_rows=exclude, exclude="name")
+    rows = found.encoding.encode(pa.concat_tables([people(1000, part, 1000 * part) for part in range(3)]))
+    objective = {} if goal == "match" else {"objective": Coverage()}
+    fitted = ProtoSwap(9, random_state=0, **objective).fit(
+        rows, keep=found.encoding.encode(keep), exclude=found.encoding.encode(exclude)
+    )
+    np.testing.assert_array_equal(found.indices, fitted.result_.indices)
+    np.testing.assert_array_equal(found.weights, fitted.result_.weights)
+
+
+@goals
+def test_a_stream_has_rows_beside_it_too(goal):
+    batches = [people(700, part, 700 * part) for part in range(20)]  # more than settle the encoding
+    keep, exclude = people(25, 0), people(400, 1, 700)
+    found = select(iter(batches), 10, goal=goal, keep=keep, exclude_rows=exclude, exclude="name")
+    assert (~found.is_new).sum() == 25
+    assert found.is_new.sum() == 10
+    barred = {tuple(row.values()) for row in [*keep.to_pylist(), *exclude.to_pylist()]}
+    chosen = found.table.filter(pa.array(found.is_new)).select(keep.column_names)
+    assert not barred & {tuple(row.values()) for row in chosen.to_pylist()}
+    assert found.residual < select(iter(batches), 10, goal=goal, exclude="name").residual
+
+
+@settings(max_examples=volume(5, 60))
+@given(
+    st.integers(0, 10_000), st.integers(1, 20), st.integers(0, 30), st.sampled_from(["match", "cover"]), st.booleans()
+)
+def test_counts_are_right_and_nothing_barred_is_chosen(seed, m, kept, goal, small):
+    table = people(400, seed)
+    rng = np.random.default_rng(seed)
+    keep, exclude = table.take(rng.choice(400, kept, replace=False)), table.take(rng.choice(400, 100))
+    found = select(table, m, id="name", goal=goal, keep=keep, exclude_rows=exclude, sample=100 if small else None)
+    assert (~found.is_new).sum() == kept
+    assert found.is_new.sum() <= m
+    assert not names(found.table.filter(pa.array(found.is_new))) & (names(keep) | names(exclude))
+    assert (found.weights >= 0).all()
+
+
+def test_rows_beside_that_cannot_be_used_are_refused(folder, tmp_path):
+    pyarrow.csv.write_csv(people(5).drop(["depth"]), tmp_path / "narrow.csv")
+    with pytest.raises(InputError, match=r"keep: .*narrow.csv: .*has no column 'depth'"):
+        selected(folder, keep=tmp_path / "narrow.csv")
+    with pytest.raises(InputError, match="gone.csv"):
+        selected(folder, keep=tmp_path / "gone.csv")
+    with pytest.raises(ParameterError, match="keep needs a method that chooses from a sample: .*swap.*, and not basic"):
+        selected(folder, keep=people(5), method="basic")
+    with pytest.raises(ParameterError, match="exclude_rows must be files, which standard input is not; got '-'"):
+        selected(folder, exclude_rows="-")
+    with pytest.raises(ProtosieveError, match="among those to keep or to exclude; give others too"):
+        select(people(50), 5, id="name", exclude_rows=people(50))
+
+
+def test_an_output_may_not_overwrite_the_rows_to_keep(folder, tmp_path):
+    selected(folder, 5, output=tmp_path / "first.parquet")
+    with pytest.raises(ProtosieveError, match="is one of the files to be read, which would be lost"):
+        selected(folder, 5, keep=tmp_path / "first.parquet", output=tmp_path / "first.parquet")
