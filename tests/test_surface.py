@@ -20,8 +20,8 @@ REGRESSIONS = [
 SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "DataSample", "InputError", "OutputError", "ParameterError",
-        "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Trace", "WidthChoice", "choose_width",
-        "compare", "criticisms", "load", "select",
+        "ProtosieveError", "ProtosieveWarning", "PrototypeClassifier", "Prototypes", "StateFileError", "Trace",
+        "WidthChoice", "choose_width", "compare", "criticisms", "load", "select",
         *(cls.__name__ for cls in SELECTORS),
     ],
     "protosieve.compat": ["ProtodashExplainer"],
