@@ -735,3 +735,16 @@ def nearest_prototype(selectors, labels, X, y, rows):
         of[predicted[-1]] = max(of.values()) or 1.0
         votes.append([of[label] / sum(of.values()) for label in labels])
     return [(label, number) for label, number, _ in chosen], predicted, votes
+
+
+def task_of(row):
+    """A row as the data of one of Label Studio's tasks: no text is null, no number is NaN or infinite."""
+    data = {}
+    for name, cell in row.items():
+        if cell is None and name == "text":
+            data[name] = ""
+        elif isinstance(cell, float) and not math.isfinite(cell):
+            data[name] = None
+        else:
+            data[name] = cell
+    return data

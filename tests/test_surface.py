@@ -47,7 +47,9 @@ SURFACE = {
     "protosieve.result": [
         "OURS", "BestOfSize", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
     ],
-    "protosieve.result.files": ["as_dash", "check_output", "read_prototypes", "without_nan", "write_table"],
+    "protosieve.result.files": [
+        "Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_table",
+    ],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "Newton", "NonNegativeQP", "Point", "Projection", "Projections",
         "definite_cholesky", "free_weights", "grown",

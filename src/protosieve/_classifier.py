@@ -122,8 +122,8 @@ class _Seen:
     def _classes_with(self, labels: NDArray[Any]) -> NDArray[Any]:
         if len(self.classes) and _are_numbers(labels) != _are_numbers(self.classes):
             raise InputError(
-                f"y holds labels such as {labels[:1].tolist()[0]!r}, and the classes are {_few(self.classes)}; give labels of one "
-                "kind, all text or all numbers"
+                f"y holds labels such as {labels[:1].tolist()[0]!r}, and the classes are {_few(self.classes)}; give "
+                "labels of one kind, all text or all numbers"
             )
         unseen = np.flatnonzero(~np.isin(labels, self.classes))
         if self.settled and len(unseen):

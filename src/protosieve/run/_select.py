@@ -14,7 +14,7 @@ from protosieve.io import Source, find_sources
 from protosieve.kernels import Kernel
 from protosieve.passes import Job, Options, job_of, options_of
 from protosieve.result import Prototypes
-from protosieve.result.files import as_dash, check_output, write_table
+from protosieve.result.files import Destination, check_output, write_table
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
 from protosieve.run._engine import Engine, Here
@@ -46,6 +46,8 @@ def select(
     width: float | str | None = None,
     sample: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    output_format: str | None = None,
+    label_column: str | None = None,
     random_state: int | None = default.RANDOM_STATE,
     bad_rows: str = default.BAD_ROWS,
     format: str | None = None,
@@ -114,6 +116,10 @@ def select(
     output : path, optional
         Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
         standard output. A named pipe can take .csv, .tsv or .jsonl.
+    output_format : "label-studio", optional
+        Write tasks for Label Studio, to a .json file or ``"-"``; by default the ending of ``output`` names the format.
+    label_column : str, optional
+        In .csv or .tsv, an empty last column of this name, to be filled in by hand. See docs/labelling.md.
     random_state : int or None, default 0
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
@@ -183,15 +189,18 @@ def select(
 
 def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
-    options, output = options_of(given), as_dash(given["output"])
+    options = options_of(given)
+    output = Destination.of(given["output"], given["output_format"], given["label_column"])
     if output is not None:
-        check_output(os.fspath(output))
+        check_output(output)
     page = report_place(given["report"], given["watch"], output)
     _check_executor(given["executor"], given["window"])
     if options.from_stdin:
         _check_stream(given)
     with served(given["watch"], options) as live:
         job, sources = begin(options, command)
+        if output is not None:
+            output.check_columns(sources[0].schema().names)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], sources)
         onlookers = Onlookers(options, page, live, output)
@@ -202,7 +211,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
             with watching(given["quiet"], given["progress"]) as watcher:
                 result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
             if output is not None:
-                write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+                write_table(result.table, output, dict(result.provenance or {}))
             onlookers.finish(result)
             if store is not None and output is not None:
                 store.remove()
