@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -255,9 +256,12 @@ def test_when_one_class_fails_none_has_learnt(monkeypatch, X, y):
     assert_same(fed.partial_fit(X[200:], y[200:]), PrototypeClassifier(3).fit(X, y), X)
 
 
-def test_classes_belong_to_the_first_call_with_rows(X, y):
-    with pytest.raises(InputError, match="classes was given with a chunk without rows; give it with the first rows"):
-        PrototypeClassifier().partial_fit(X[:0], y[:0], classes=["ash"])
+def test_classes_belong_to_the_first_call(X, y):
+    fed = PrototypeClassifier().partial_fit(X[:0], y[:0]).partial_fit(X[:0], y[:0], classes=["ash"])
+    with pytest.raises(NotFittedError):
+        fed.predict(X)
+    with pytest.raises(InputError, match=r"y: row \d+ has the label '\w+', which is not among classes"):
+        fed.partial_fit(X, y)
     with pytest.raises(InputError, match=r"classes was not given in the first call, and is \['ash'\] after 300 rows"):
         PrototypeClassifier().fit(X, y).partial_fit(X, y, classes=["ash"])
     many = np.arange(12)

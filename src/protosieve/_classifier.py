@@ -95,9 +95,9 @@ class _Seen:
     """Everything learnt from the rows so far. It does not change: more rows make another one."""
 
     template: StreamSelector[Any, Any]  # a selector that has seen nothing: new classes begin with it
-    dtype: Any
     classes: NDArray[Any]
     settled: bool = False  # whether these are all classes there may be
+    dtype: Any = None  # of the rows
     n_seen: int = 0
     parts: tuple[tuple[Any, _OfClass], ...] = ()  # by label
 
@@ -107,7 +107,8 @@ class _Seen:
             at = np.flatnonzero(labels == label)
             part = parts.get(label) or _OfClass(clone(self.template), at[:0], at[:0])
             parts[label] = part.fed(rows[at], self.n_seen + at)
-        return replace(self, classes=classes, n_seen=self.n_seen + len(rows), parts=tuple(parts.items()))
+        n_seen = self.n_seen + len(rows)
+        return replace(self, classes=classes, dtype=rows.dtype, n_seen=n_seen, parts=tuple(parts.items()))
 
     def check_same(self, classes: Any) -> None:
         """Raise `InputError` where ``classes`` are given and are not those of the first call."""
@@ -222,13 +223,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         It is `partial_fit` from the beginning, so more rows may follow.
         """
-        rows = as_rows(X, "X")
-        labels = _labels(y, len(rows))
-        if not len(rows):
-            raise InputError(NO_ROWS.format(rows.shape))
-        seen = _Seen(self._template(), rows.dtype, labels[:0]).fed(rows, labels)
+        seen = self._fed(self._begun(None), X, y)
+        if not seen.n_seen:
+            raise InputError(NO_ROWS.format(np.shape(X)))
         assert len(seen.voters.rows)  # chosen now, and not by the first prediction
-        self._check_columns(X, reset=True)
         self._seen = seen
         return self
 
@@ -247,22 +245,14 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -----
         ``n_per_class`` and ``selector`` are those of the first call. A call that fails changes nothing.
         """
-        is_first = not self.__sklearn_is_fitted__()
-        rows = as_rows(X, "X") if is_first else as_rows(X, "X", self._seen.n_seen, self._seen.dtype)
-        labels = _labels(y, len(rows), 0 if is_first else self._seen.n_seen)
-        seen = self._begun(rows, labels, classes) if is_first else self._seen
-        if not is_first:
+        seen: _Seen | None = getattr(self, "_seen", None)
+        if seen is None:
+            seen = self._begun(classes)
+        else:
             seen.check_same(classes)
-        if not len(rows):
-            if is_first and classes is not None:
-                raise InputError(f"{arg('classes')} was given with a chunk without rows; give it with the first rows")
-            return self
-        if not is_first:
-            self._check_columns(X, reset=False)
-        seen = seen.fed(rows, labels)
-        if is_first:
-            self._check_columns(X, reset=True)
-        self._seen = seen
+        seen = self._fed(seen, X, y)
+        if seen.n_seen or seen.settled:
+            self._seen = seen
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -308,7 +298,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._fitted.n_seen
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_seen")
+        return hasattr(self, "_seen") and self._seen.n_seen > 0
 
     @property
     def _fitted(self) -> _Seen:
@@ -328,10 +318,22 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         template: StreamSelector[Any, Any] = clone(given).set_params(n_prototypes=self.n_per_class)
         return template
 
-    def _begun(self, rows: Array, labels: NDArray[Any], classes: Any) -> _Seen:
+    def _begun(self, classes: Any) -> _Seen:
         if classes is None:
-            return _Seen(self._template(), rows.dtype, labels[:0])
-        return _Seen(self._template(), rows.dtype, np.unique(classes), settled=True)
+            return _Seen(self._template(), np.empty(0))
+        return _Seen(self._template(), np.unique(classes), settled=True)
+
+    def _fed(self, seen: _Seen, X: Any, y: Any) -> _Seen:
+        rows = as_rows(X, "X", seen.n_seen, seen.dtype)
+        labels = _labels(y, len(rows), seen.n_seen)
+        if not len(rows):
+            return seen
+        if seen.n_seen:
+            self._check_columns(X, reset=False)
+            return seen.fed(rows, labels)
+        found = seen.fed(rows, labels)
+        self._check_columns(X, reset=True)  # now that nothing can fail
+        return found
 
     def _asked(self, X: Any) -> tuple[_Seen, Array]:
         seen = self._fitted
