@@ -203,10 +203,13 @@ def test_in_pipelines_grids_copies_and_frames(X, y):
         assert_same(twin.partial_fit(frame, y), clone(fitted).fit(pd.concat([frame, frame]), np.r_[y, y]), frame)
 
 
-@pytest.mark.parametrize("labels", [[3, 1, 3, 2], [True, False, True, True], [1.0, 2.0, 2.0, 5.0], list("abca")])
+DAYS = np.array(["2024-01-01", "2024-01-01", "2024-02-29", "1969-12-31"], "M8[ns]")
+
+
+@pytest.mark.parametrize("labels", [[3, 1, 3, 2], [True, False, True, True], [1.0, 2.0, 2.0, 5.0], list("abca"), DAYS])
 def test_labels_come_back_as_they_were(labels):
     fitted = PrototypeClassifier().fit(np.arange(4.0)[:, None], labels)
-    assert fitted.predict(np.arange(4.0)[:, None]).tolist() == labels
+    assert fitted.predict(np.arange(4.0)[:, None]).tolist() == np.asarray(labels).tolist()
     assert fitted.classes_.dtype == np.asarray(labels).dtype
 
 

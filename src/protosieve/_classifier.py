@@ -1,8 +1,8 @@
 """`PrototypeClassifier`: a few rows of each class, and for a new row the class of the nearest."""
 
 import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -36,10 +36,8 @@ class _OfClass:
 
     def fed(self, rows: Array, whole: NDArray[np.int64]) -> "_OfClass":
         """With more rows; what was there stays as it is, in case another class fails."""
-        selector = copy.copy(self.selector)
-        first = self.n_rows
-        selector.partial_fit(rows)
-        own = np.concatenate([self.own, np.arange(first, first + len(rows))])
+        selector = copy.copy(self.selector).partial_fit(rows)
+        own = np.concatenate([self.own, np.arange(self.n_rows, self.n_rows + len(rows))])
         held = np.isin(own, selector.held_indices_)
         return _OfClass(selector, own[held], np.concatenate([self.whole, whole])[held])
 
@@ -99,16 +97,17 @@ class _Seen:
     settled: bool = False  # whether these are all classes there may be
     dtype: Any = None  # of the rows
     n_seen: int = 0
-    parts: tuple[tuple[Any, _OfClass], ...] = ()  # by label
+    parts: Mapping[Any, _OfClass] = field(default_factory=dict)  # by label
 
     def fed(self, rows: Array, labels: NDArray[Any]) -> "_Seen":
         classes, parts = self._classes_with(labels), dict(self.parts)
-        for label in np.unique(labels).tolist():
-            at = np.flatnonzero(labels == label)
+        found, of = np.unique(labels, return_inverse=True)
+        for i, label in enumerate(found.tolist()):
+            at = np.flatnonzero(of == i)
             part = parts.get(label) or _OfClass(clone(self.template), at[:0], at[:0])
             parts[label] = part.fed(rows[at], self.n_seen + at)
         n_seen = self.n_seen + len(rows)
-        return replace(self, classes=classes, dtype=rows.dtype, n_seen=n_seen, parts=tuple(parts.items()))
+        return replace(self, classes=classes, dtype=rows.dtype, n_seen=n_seen, parts=parts)
 
     def check_same(self, classes: Any) -> None:
         """Raise `InputError` where ``classes`` are given and are not those of the first call."""
@@ -137,8 +136,7 @@ class _Seen:
 
     @cached_property
     def voters(self) -> _Voters:
-        by_label = dict(self.parts)
-        parts = {i: by_label[label] for i, label in enumerate(self.classes.tolist()) if label in by_label}
+        parts = {i: self.parts[label] for i, label in enumerate(self.classes.tolist()) if label in self.parts}
         with one_thread():
             rows = np.vstack([part.selector.prototypes_ for part in parts.values()])
             of = np.concatenate([np.full(len(part.selector.prototypes_), i) for i, part in parts.items()])
