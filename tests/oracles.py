@@ -679,35 +679,6 @@ def residual(kernel, X, rows, weights):
     return 1 - (2 * weights @ mu - weights @ kernel(rows) @ weights) / norm
 
 
-def covered(K, members):
-    """What members cover of the rows of a target: ``sum_x max(0, max_s k(x, s))``."""
-    chosen = np.asarray(K, np.float64)[list(members)]
-    return float(np.maximum(chosen.max(axis=0, initial=0), 0).sum())
-
-
-class CoverSet:
-    """The best exchange of a block, as long as one raises the value; every pair is tried."""
-
-    def __init__(self, K, room):
-        self.K, self.room, self.members = K, room, []
-
-    @property
-    def value(self):
-        return covered(self.K, self.members)
-
-    def offer(self, rows):
-        while True:
-            tried = []
-            for row in (row for row in rows if row not in self.members):
-                for gone in range(self.room):
-                    others = [member for place, member in enumerate(self.members) if place != gone]
-                    tried.append((covered(self.K, [*others, row]), [*others, row]))
-            best, members = max(tried, key=lambda one: one[0], default=(0.0, []))
-            if best <= self.value * (1 + 1e-12) + 1e-300:
-                return
-            self.members = members
-
-
 def nearest_prototype(selectors, labels, X, y, rows):
     """A selector for each label, fed the rows of its own: prototypes as (label, row number), labels of ``rows`` and
     votes for them, by a Gaussian of a quarter of the median width of classes with more than one row.
@@ -748,3 +719,32 @@ def task_of(row):
         else:
             data[name] = cell
     return data
+
+
+def covered(K, members):
+    """What members cover of the rows of a target: ``sum_x max(0, max_s k(x, s))``."""
+    chosen = np.asarray(K, np.float64)[list(members)]
+    return float(np.maximum(chosen.max(axis=0, initial=0), 0).sum())
+
+
+class CoverSet:
+    """The best exchange of a block, as long as one raises the value; every pair is tried."""
+
+    def __init__(self, K, room):
+        self.K, self.room, self.members = K, room, []
+
+    @property
+    def value(self):
+        return covered(self.K, self.members)
+
+    def offer(self, rows):
+        while True:
+            tried = []
+            for row in (row for row in rows if row not in self.members):
+                for gone in range(self.room):
+                    others = [member for place, member in enumerate(self.members) if place != gone]
+                    tried.append((covered(self.K, [*others, row]), [*others, row]))
+            best, members = max(tried, key=lambda one: one[0], default=(0.0, []))
+            if best <= self.value * (1 + 1e-12) + 1e-300:
+                return
+            self.members = members

@@ -199,7 +199,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
         _check_stream(given)
     with served(given["watch"], options) as live:
         job, sources = begin(options, command)
-        if output is not None:
+        if output is not None and output.label_column is not None:
             output.check_columns(sources[0].schema().names)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], sources)
