@@ -11,7 +11,7 @@ endif
 # Tests start many processes, which need not compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -53,6 +53,9 @@ bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 
 bench-accuracy: $(VENV)/.ready  ## Labelled prototypes as a classifier: one width, several, k-means, random rows
 	$(RUN) -m benchmarks.accuracy
+
+bench-classify: $(VENV)/.ready  ## A few labelled rows of each class against the nearest of all rows
+	$(RUN) -m benchmarks.classify
 
 bench-labels: $(VENV)/.ready  ## Rows to label: how well others are classified by them, by who chooses them
 	$(RUN) -m benchmarks.labels --regression --write

@@ -679,6 +679,48 @@ def residual(kernel, X, rows, weights):
     return 1 - (2 * weights @ mu - weights @ kernel(rows) @ weights) / norm
 
 
+def nearest_prototype(selectors, labels, X, y, rows):
+    """A selector for each label, fed the rows of its own: prototypes as (label, row number), labels of ``rows`` and
+    votes for them, by a Gaussian of a quarter of the median width of classes with more than one row.
+    """
+    chosen = []  # label, row number, votes
+    widths = []
+    for label, selector in zip(labels, selectors, strict=True):
+        numbers = [i for i in range(len(X)) if y[i] == label]
+        if not numbers:
+            continue
+        selector.partial_fit(X[numbers])
+        if len(numbers) > 1:
+            widths.append(selector.kernel_.width)
+        share = len(numbers) / len(X)
+        for own, weight in zip(selector.prototype_indices_, selector.weights_, strict=True):
+            chosen.append((label, numbers[own], share * weight / selector.weights_.sum()))
+    width = float(np.median(widths)) / 4
+    predicted, votes = [], []
+    for row in rows:
+        distances = [math.dist(row, X[number]) for _, number, _ in chosen]
+        predicted.append(chosen[int(np.argmin(distances))][0])
+        of = dict.fromkeys(labels, 0.0)
+        for (label, _, weight), distance in zip(chosen, distances, strict=True):
+            of[label] += weight * math.exp(-((distance / width) ** 2) / 2)
+        of[predicted[-1]] = max(of.values()) or 1.0
+        votes.append([of[label] / sum(of.values()) for label in labels])
+    return [(label, number) for label, number, _ in chosen], predicted, votes
+
+
+def task_of(row):
+    """A row as the data of one of Label Studio's tasks: no text is null, no number is NaN or infinite."""
+    data = {}
+    for name, cell in row.items():
+        if cell is None and name == "text":
+            data[name] = ""
+        elif isinstance(cell, float) and not math.isfinite(cell):
+            data[name] = None
+        else:
+            data[name] = cell
+    return data
+
+
 def covered(K, members):
     """What members cover of the rows of a target: ``sum_x max(0, max_s k(x, s))``."""
     chosen = np.asarray(K, np.float64)[list(members)]

@@ -20,8 +20,8 @@ REGRESSIONS = [
 SURFACE = {
     "protosieve": [
         "Certificate", "Comparison", "Criticisms", "DataSample", "InputError", "OutputError", "ParameterError",
-        "ProtosieveError", "ProtosieveWarning", "Prototypes", "StateFileError", "Trace", "WidthChoice", "choose_width",
-        "compare", "criticisms", "load", "select",
+        "ProtosieveError", "ProtosieveWarning", "PrototypeClassifier", "Prototypes", "StateFileError", "Trace",
+        "WidthChoice", "choose_width", "compare", "criticisms", "load", "select",
         *(cls.__name__ for cls in SELECTORS),
     ],
     "protosieve.compat": ["ProtodashExplainer"],
@@ -47,7 +47,9 @@ SURFACE = {
     "protosieve.result": [
         "OURS", "BestOfSize", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
     ],
-    "protosieve.result.files": ["as_dash", "check_output", "read_prototypes", "without_nan", "write_table"],
+    "protosieve.result.files": [
+        "Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_table",
+    ],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "Newton", "NonNegativeQP", "Point", "Projection", "Projections",
         "definite_cholesky", "free_weights", "grown",
@@ -69,7 +71,8 @@ SURFACE = {
         "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed", "Summary", "Sums", "SumsPass",
         "SurveyPass",
         "Value", "by_sample", "changed", "fingerprint", "job_of",
-        "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "numbered", "options_of",
+        "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "numbered",
+        "options_of",
         "partitions_of", "read_blocks", "rows_of", "rows_per_block", "sample_seed",
         "sample_size",
         "seed_of", "settle", "typed", "unchanged",

@@ -17,6 +17,7 @@ from protosieve._doors import opened
 
 if TYPE_CHECKING:
     from protosieve._choose_width import WidthChoice, choose_width
+    from protosieve._classifier import PrototypeClassifier
     from protosieve._compare import Comparison, compare
     from protosieve.errors import (
         InputError,
@@ -57,6 +58,7 @@ __all__ = [
     "ProtoSwap",
     "ProtosieveError",
     "ProtosieveWarning",
+    "PrototypeClassifier",
     "Prototypes",
     "SieveStreaming",
     "StateFileError",
@@ -79,6 +81,7 @@ _BATCH = {"MMDCritic": "critic", "ProtoDash": "dash"}
 
 _HOMES = {
     "_choose_width": ("WidthChoice", "choose_width"),
+    "_classifier": ("PrototypeClassifier",),
     "_compare": ("Comparison", "compare"),
     "result": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),

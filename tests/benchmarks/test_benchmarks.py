@@ -45,6 +45,19 @@ def test_accuracy_is_told_of_every_chooser_and_what_is_left_by_every_scale():
     assert (figures.argmin(axis=1) == [0, 1, 2]).all()  # and each is served best by its own choice
 
 
+@pytest.mark.thorough
+def test_a_few_rows_of_each_class_are_told_beside_all_rows():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.classify", "--sets", "digits", "--n", "1", "10", "--draws", "1"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines())
+    assert head[3:] == ["random rows", "k-means", "match", "cover", "all rows"]
+    assert [line[:2] for line in lines] == [["digits", "1"], ["digits", "10"]]
+    one, ten = ([float(cell.split()[0]) for cell in line[3:]] for line in lines)
+    assert one[0] < one[3] < ten[3] < ten[4] == one[4]  # random rows, cover, more of it, all rows
+
+
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.thorough)])
 def test_the_seconds_of_passes_and_the_memory_of_processes_are_told_of_any_number_of_workers(workers, tmp_path):
     rows = ["--rows", "11000", "--columns", "4", "--m", "5", "--partition-rows", "4000"]

@@ -91,6 +91,20 @@ def test_quiet_says_nothing_and_still_writes(folder):
     assert len(pa.csv.read_csv(folder / "quiet.csv")) <= 5
 
 
+def test_tasks_and_columns_to_fill_in_are_those_of_python(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    said = call("select", "flowers.csv", "-m", 3, "-o", "todo.csv", "--label-column", "topic", "-q", cwd=folder)
+    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+    said = call("select", "flowers.csv", "-m", 3, "-o", "tasks.json", "--output-format", "label-studio", cwd=folder)
+    assert said.stdout.endswith("Written to tasks.json.\n"), said.stderr
+    result = protosieve.select("flowers.csv", 3)
+    result.save(folder / "twin.csv", label_column="topic")
+    assert (folder / "todo.csv").read_text() == (folder / "twin.csv").read_text()
+    tasks = [task["data"] for task in json.loads((folder / "tasks.json").read_text())]
+    assert [task["protosieve_row"] for task in tasks] == result.indices.tolist()
+    assert [task["name"] for task in tasks] == result.table["name"].to_pylist()
+
+
 def test_of_rows_that_cover_the_summary_tells_how_near_they_are(folder):
     shown = call("select", "parts", "-m", 12, *COLUMNS, "--goal", "cover", "-o", "cover.parquet", cwd=folder)
     assert "12 random rows would leave " in shown.stdout
@@ -200,6 +214,11 @@ PROBLEMS = [
     (["flowers.csv", "-m", "5", "--width", "0"], r'--width must be a positive number or "median", got 0\.0'),
     (["flowers.csv", "-m", "5", "-o", "x.xls"], r"x\.xls: its ending names no format"),
     (["flowers.csv", "-m", "5", "-o", "no/x.csv"], r"no/x\.csv: .*folder"),
+    (["flowers.csv", "-m", "5", "-o", "x.csv", "--label-column", "kind"], r"--label-column kind: there is a column of"),
+    (
+        ["flowers.csv", "-m", "5", "--output-format", "label-studio"],
+        r"--output-format is about the file to write;",
+    ),
     (["flowers.csv", "-m", "5", "-o", "-", "--json"], r"--json and --output - both need standard output;"),
     (["flowers.csv", "-m", "5", "--work", "bad.csv"], r"bad\.csv: cannot be made a folder .*; give another --work$"),
     (["-", "-m", "5", "--work", "w"], r"--work cannot bring back rows of standard input; store them in a file first"),

@@ -20,6 +20,7 @@ from protosieve.cli._select import _DECIDING
 from protosieve.errors import arg
 from protosieve.kernels import KERNELS
 from protosieve.passes import _options as engine
+from protosieve.result.files._write import _LABEL_STUDIO
 from protosieve.selectors import SELECTORS, BatchSelector, StreamSelector
 from terminals import call, run
 
@@ -83,6 +84,7 @@ def test_tab_offers_what_the_engine_knows():
     assert engine.GOALS == _options.GOALS
     assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
     assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
+    assert _options.OUTPUT_FORMATS == (_LABEL_STUDIO,)
 
 
 @pytest.mark.parametrize(("declared", "base"), [("_STREAMING", StreamSelector), ("_BATCH", BatchSelector)])

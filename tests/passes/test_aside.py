@@ -112,9 +112,9 @@ def test_rows_beside_that_cannot_be_used_are_refused(folder, tmp_path):
     pyarrow.csv.write_csv(people(5).drop(["depth"]), tmp_path / "narrow.csv")
     with pytest.raises(InputError, match=r"keep: .*narrow.csv: .*has no column 'depth'"):
         selected(folder, keep=tmp_path / "narrow.csv")
-    with pytest.raises(InputError, match="gone.csv"):
+    with pytest.raises(InputError, match=r"gone\.csv"):
         selected(folder, keep=tmp_path / "gone.csv")
-    with pytest.raises(ParameterError, match="keep needs a method that chooses from a sample: .*swap.*, and not basic"):
+    with pytest.raises(ParameterError, match=r"keep needs a method that chooses from a sample: .*, and not basic"):
         selected(folder, keep=people(5), method="basic")
     with pytest.raises(ParameterError, match="exclude_rows must be files, which standard input is not; got '-'"):
         selected(folder, exclude_rows="-")

@@ -18,9 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracles
+import protosieve
 from io_files import read
-from protosieve.errors import OutputError, ProtosieveError, ProtosieveWarning
-from protosieve.result.files import check_output, write_table
+from protosieve.errors import InputError, OutputError, ParameterError, ProtosieveError, ProtosieveWarning
+from protosieve.result.files import Destination, check_output, write_table
 from protosieve.result.files._read import read_result
 from protosieve.result.files._write import escaped
 
@@ -305,6 +307,136 @@ def test_formats_with_types_keep_formulas_as_text(ending, tmp_path):
         "npz": lambda: np.load(path)["name"].tolist(),
     }
     assert read.get(ending, lambda: read_result(path)[0]["name"].to_pylist())() == FORMULAS
+
+
+# --- to where people label
+
+
+def imported(path, **shown):
+    """The tasks of a file by Label Studio's rules for importing one, where its labelling shows these data, by tag."""
+    tasks = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda word: pytest.fail(word))
+    assert isinstance(tasks, list)
+    assert tasks, "data is empty"
+    for task in tasks:
+        assert isinstance(task, dict)
+        assert isinstance(task["data"], dict)
+        for name, tag in shown.items():
+            assert isinstance(task["data"][name], (str, int, float) if tag == "Text" else str)
+    return [task["data"] for task in tasks]
+
+
+CELLS = {
+    "text": st.none() | st.text(st.characters(codec="utf-8")),
+    "whole": st.none() | st.integers(-(2**63), 2**63 - 1),
+    "part": st.none() | st.floats(),
+    "weight": st.floats(0, 1),
+    "protosieve_row": st.booleans(),
+}
+TYPES = {"text": pa.string(), "whole": pa.int64(), "part": pa.float64(), "weight": pa.float64()}
+
+
+@given(st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=5), st.sets(st.sampled_from(sorted(CELLS))))
+def test_tasks_are_the_rows_under_their_own_names(tmp_path_factory, rows, names):
+    path, n = tmp_path_factory.mktemp("tasks") / "tasks.json", len(rows)
+    columns = {"row": range(n), "file": ["f"] * n, "weight": [0.5] * n, "share": [1.0] * n}
+    for name in sorted(names):
+        cells = pa.array([row[name] for row in rows], TYPES.get(name))
+        columns["input_weight" if name == "weight" else name] = cells
+    write_table(pa.table(columns), Destination(str(path), "label-studio"), {"renamed": {"weight": "input_weight"}})
+    number = "protosieve_row_" if "protosieve_row" in names else "protosieve_row"
+    tasks = imported(path, **dict.fromkeys(names & {"text"}, "Text"))
+    assert len(tasks) == n
+    for i, (data, row) in enumerate(zip(tasks, rows, strict=True)):
+        ours = {number: i, "protosieve_file": "f", "protosieve_weight": 0.5, "protosieve_share": 1.0}
+        assert data == {**ours, **oracles.task_of({name: row[name] for name in names})}
+
+
+def test_tasks_of_all_types_are_plain_values(table, tmp_path, monkeypatch):
+    place = Destination(str(tmp_path / "tasks.json"), "label-studio")
+    write_table(table, place, PROVENANCE)
+    data = imported(tmp_path / "tasks.json", name="Text", kind="Text", weight="Text")
+    assert data == [{**row, "name": row["name"] or ""} for row in JSON_ROWS]
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Standard(out))
+    write_table(table, Destination("-", "label-studio"), PROVENANCE)
+    assert out.getvalue() == (tmp_path / "tasks.json").read_bytes()
+
+
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_a_column_to_fill_in_is_empty_and_last(ending, separator, tmp_path):
+    path = tmp_path / f"out.{ending}"
+    write_table(pa.table({"row": [3, 1], "text": ["a", None]}), Destination(str(path), None, "topic"), {})
+    assert cells_of(path, separator) == [["row", "text", "topic"], ["3", "a", ""], ["1", "", ""]]
+    with pytest.raises(ParameterError, match="label_column='text': there is a column of this name already; give anoth"):
+        write_table(pa.table({"text": ["a"]}), Destination(str(path), None, "text"), {})
+    assert cells_of(path, separator)[1] == ["3", "a", ""]
+
+
+@pytest.mark.parametrize(
+    ("output", "output_format", "label_column", "error", "words"),
+    [
+        (
+            "out.csv",
+            "label-studio",
+            None,
+            OutputError,
+            r"out\.csv: tasks of Label Studio are JSON; end it in \.json, or",
+        ),
+        (
+            "out.json",
+            "labelbox",
+            None,
+            ParameterError,
+            "^output_format must be 'label-studio', or left out .* 'labelbox'$",
+        ),
+        (None, "label-studio", None, ParameterError, "^output_format is about the file to write; give output too$"),
+        (None, None, "topic", ParameterError, "^label_column is about the file to write; give output too$"),
+        (
+            "out.json",
+            None,
+            "topic",
+            ParameterError,
+            r"^label_column='topic' is a column to fill in by hand, in \.csv or",
+        ),
+        ("out.json", "label-studio", "topic", ParameterError, "^label_column='topic' is a column to fill in by hand"),
+        ("out.csv", None, 7, ParameterError, "^label_column must be the name of a new column, got 7$"),
+        ("out.csv", None, "x", ParameterError, "^label_column='x': there is a column of this name already"),
+        ("out.csv", None, "share", ParameterError, "^label_column='share': there is a column of this name already"),
+    ],
+)
+def test_forms_that_cannot_be_written_are_known_before_rows_are_read(
+    output, output_format, label_column, error, words, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("protosieve.run._select._result", lambda *_: pytest.fail("rows are read"))
+    (tmp_path / "in.csv").write_text("x\n1\n2\n")
+    place = None if output is None else tmp_path / output
+    with pytest.raises(error, match=words):
+        protosieve.select(tmp_path / "in.csv", 1, output=place, output_format=output_format, label_column=label_column)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_a_result_is_saved_as_select_writes_it(tmp_path):
+    (tmp_path / "in.csv").write_text("weight,text\n1,a\n2,b\n,\n7,d\n")
+    forms = {"tasks.json": {"output_format": "label-studio"}, "todo.csv": {"label_column": "topic"}, "rows.parquet": {}}
+    for name, form in forms.items():
+        result = protosieve.select(tmp_path / "in.csv", 3, goal="cover", output=tmp_path / name, **form)
+        result.save(tmp_path / f"saved-{name}", **form)
+        assert (tmp_path / f"saved-{name}").read_bytes() == (tmp_path / name).read_bytes()
+    data = imported(tmp_path / "tasks.json", text="Text")
+    assert [row["protosieve_row"] for row in data] == result.indices.tolist()
+    assert [row["protosieve_weight"] for row in data] == result.weights.tolist()
+    assert [row["weight"] for row in data] == [[1, 2, None, 7][i] for i in result.indices]
+    in_memory = protosieve.ProtoSwap(1, random_state=0).fit([[0.0], [1.0]]).result_
+    with pytest.raises(InputError, match=r"^these prototypes have no table: they were chosen from an array"):
+        in_memory.save(tmp_path / "rows.csv")
+
+
+def test_a_failed_write_of_tasks_leaves_the_previous_file(table, tmp_path, monkeypatch):
+    (tmp_path / "tasks.json").write_text("before")
+    monkeypatch.setattr(os, "fsync", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OutputError, match=r"tasks\.json: cannot be written: No space left on device"):
+        write_table(table, Destination(str(tmp_path / "tasks.json"), "label-studio"), {})
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
 
 
 # --- where it goes

@@ -281,6 +281,20 @@ def test_a_run_over_files_that_is_stopped_leaves_what_there_is(rows_file, tmp_pa
     assert len(_story(tmp_path / "page.html")["cards"]) == 8
 
 
+def test_what_is_left_has_the_form_that_was_asked_for(rows_file, tmp_path, monkeypatch):
+    _published(monkeypatch)
+
+    def stop(tick):
+        if tick.label == "sum" and tick.rows:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    form = {"output": tmp_path / "tasks.json", "output_format": "label-studio"}
+    with pytest.raises(Stopped):
+        protosieve.select(rows_file, 8, watch=True, progress=stop, **form)
+    assert len([task["data"]["protosieve_row"] for task in json.loads((tmp_path / "tasks.json").read_text())]) == 8
+    assert (tmp_path / "tasks.html").exists()
+
+
 def test_a_look_that_fails_does_not_cost_the_run(rows_file, tmp_path, monkeypatch):
     plain = protosieve.select(rows_file, 8)
     _published(monkeypatch)

@@ -21,6 +21,7 @@ KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomia
 SCALES = ("minmax", "none", "standard")
 GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
+OUTPUT_FORMATS = ("label-studio",)
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
@@ -230,6 +231,14 @@ _OUTPUT = _option(
     "output", "FILE", "Where the prototypes go, with all of their columns: .parquet, .csv, .tsv, .jsonl, .json, .npz "
     "or .arrow; - is standard output, as JSON lines.", flags="--output -o", panel="Files",
 )  # fmt: skip
+_TO_LABEL = _panel(
+    "Files",
+    _option(
+        "output_format", "NAME", "label-studio: write tasks for Label Studio, to a .json file or -; by default the "
+        "ending of -o names the format.", offer=_offer(OUTPUT_FORMATS),
+    ),
+    _option("label_column", "NAME", "In .csv or .tsv, an empty last column of this name, to be filled in by hand."),
+)  # fmt: skip
 _FILES = _panel(
     "Files",
     _option(
@@ -298,7 +307,8 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 _CHOICE = "What to select"
 SELECT = (
     _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _KEEP, _EXCLUDE_ROWS, _METHOD, _SEED), *_COLUMNS, *_KERNEL,
-    _SAMPLE, _OUTPUT, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
+    _SAMPLE, _OUTPUT, *_TO_LABEL, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE,
+    *_TOLD,
 )  # fmt: skip
 COMPARE = (
     _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED),

@@ -171,8 +171,8 @@ class Plan:
 
     def aside(self, records: Records | None) -> dict[str, Array]:
         """What stands beside the inputs, as arguments of a selector; by the columns of rows that may be chosen."""
-        job, rows = self.job, self.candidates.rows[:0]
-        if records is not None and len(records):
+        job, rows = self.job, np.zeros((0, len(self.encoding.names)), np.float32)
+        if records is not None and job.options.id and not job.aside.is_empty:
             barred = records.where(job.aside.barred(records, job.options.id))
             rows = self.encoding.encode(typed(barred.table, self.encoding.layout)) if len(barred) else rows
         return job.aside.encoded(self.encoding, rows)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from protosieve import _html
 from protosieve._doors import library, opened
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
 from protosieve.kernels import Kernel
 from protosieve.result._cells import arrow_values
 from protosieve.result._certificate import Certificate
@@ -121,6 +122,29 @@ class Prototypes:
         opened("report").check_report(path)
         view = {"label": label, "image_shape": image_shape, "image": image, "text": text, "coordinates": coordinates}
         opened("report").write_report(self, path, self.sample_of(data), title=title, **view)
+
+    def save(
+        self, path: str | os.PathLike[str], *, output_format: str | None = None, label_column: str | None = None
+    ) -> None:
+        """Write the prototypes with all of their columns, as `protosieve.select` writes them to ``output``.
+
+        Parameters
+        ----------
+        path : path
+            Its ending names the format. Written completely or not at all.
+        output_format : "label-studio", optional
+            Tasks for Label Studio, in a .json file.
+        label_column : str, optional
+            In .csv or .tsv, an empty last column of this name, to be filled in by hand.
+        """
+        if self.table is None:
+            raise InputError(
+                "these prototypes have no table: they were chosen from an array. Choose from files with "
+                "protosieve.select, or write their arrays, for example with numpy.savez(path, rows=result.rows)"
+            )
+        files = opened("result.files")
+        place = files.Destination.of(path, output_format, label_column)
+        files.write_table(self.table, place, dict(self.provenance or {}))
 
     def sample_of(self, data: Any) -> Any:
         """Where ``data`` is paths, a `DataSample` of the rows of these files, encoded as ours are; else ``data``."""

@@ -8,13 +8,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
 from protosieve.io import Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
 from protosieve.result import OURS, Prototypes
-from protosieve.result.files import as_dash, check_output, write_table
+from protosieve.result.files import Destination, check_output, write_table
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
 from protosieve.run._engine import Engine, Here
@@ -51,6 +53,8 @@ def select(
     width: float | str | None = None,
     sample: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    output_format: str | None = None,
+    label_column: str | None = None,
     random_state: int | None = default.RANDOM_STATE,
     bad_rows: str = default.BAD_ROWS,
     format: str | None = None,
@@ -127,6 +131,10 @@ def select(
     output : path, optional
         Where to write the prototypes: .parquet, .csv, .tsv, .jsonl, .json, .npz or .arrow; ``"-"`` for JSON lines on
         standard output. A named pipe can take .csv, .tsv or .jsonl.
+    output_format : "label-studio", optional
+        Write tasks for Label Studio, to a .json file or ``"-"``; by default the ending of ``output`` names the format.
+    label_column : str, optional
+        In .csv or .tsv, an empty last column of this name, to be filled in by hand. See docs/labelling.md.
     random_state : int or None, default 0
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
@@ -203,9 +211,10 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
     tables = {name: tables_in(given[name], name, given["format"]) or [] for name in _TABLES}
     given = {**given, **{name: [source.name for source in found] for name, found in tables.items() if found}}
-    options, output = options_of(given), as_dash(given["output"])
+    options = options_of(given)
+    output = Destination.of(given["output"], given["output_format"], given["label_column"])
     if output is not None:
-        check_output(os.fspath(output))
+        check_output(output)
     page = report_place(given["report"], given["watch"], output)
     _check_executor(given["executor"], given["window"])
     if options.is_stream:
@@ -213,6 +222,8 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     with served(given["watch"], options) as live:
         job, read = begin(options, command, tables)
         sources = [source for found in read.values() for source in found]
+        if output is not None and output.label_column is not None:
+            output.check_columns(sources[0].schema().names)
         _check_apart({"output": output, "report": page}, sources)
         _check_again(given["work"], [*read["inputs"], *read["target"]])
         _check_tables(given["executor"], given["format"], [*read["inputs"], *read["target"]])
@@ -223,9 +234,9 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
                 tell(store.told())
             with watching(given["quiet"], given["progress"]) as watcher:
                 result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
-            result = _with_index(result, index_of(tables["inputs"], result.indices))
+            result = _with_index(result, index_of(tables["inputs"], result.indices[result.is_new]))
             if output is not None:
-                write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+                write_table(result.table, output, dict(result.provenance or {}))
             onlookers.finish(result)
             if store is not None and output is not None:
                 store.remove()
@@ -384,6 +395,7 @@ def _with_index(result: Prototypes, index: Mapping[str, Any]) -> Prototypes:
     for name, cells in index.items():
         while name in table.column_names:
             name = f"index_{name}"
+        cells = pa.concat_arrays([cells, pa.nulls(len(table) - len(cells), cells.type)])
         table = table.add_column(len(OURS) + len(names), name, cells)
         names.append(name)
     source = replace(result.source, table=table, provenance={**result.source.provenance, "index": names})

@@ -7,20 +7,23 @@ import re
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
 from protosieve._atomic import check_place, is_pipe, write_whole
-from protosieve.errors import OutputError, ProtosieveWarning
+from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
 from protosieve.io import explain
+from protosieve.result import OURS, own_names
 from protosieve.result.files._plain import as_json, as_numpy, as_values
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
@@ -31,6 +34,63 @@ _HARMLESS = re.compile(  # nothing to compute, a number, or a handle: @name
     r"\W*|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|infinity|nan)|@\w+", re.IGNORECASE
 )
 _FLOWING = (".csv", ".tsv", ".jsonl")  # formats that can be read as they come
+_FILLED_IN = (".csv", ".tsv")  # formats that people fill in by hand
+_LABEL_STUDIO = "label-studio"
+
+
+@dataclass(frozen=True)
+class Destination(os.PathLike[str]):
+    """The path of a result, with what its ending does not tell; wherever only the path counts it stands for that.
+
+    ``format`` is ``"label-studio"``, or None for the one that the ending names; ``label_column`` is an empty column
+    that people fill in.
+    """
+
+    path: str
+    format: str | None = None
+    label_column: str | None = None
+
+    @classmethod
+    def of(
+        cls, path: str | os.PathLike[str] | None, output_format: str | None, label_column: str | None
+    ) -> Self | None:
+        """None without a path; `ParameterError` where the others do not go with it, or with each other."""
+        given = {"output_format": output_format, "label_column": label_column}
+        if output_format not in (None, _LABEL_STUDIO):
+            raise ParameterError(
+                f"{arg('output_format')} must be {_LABEL_STUDIO!r}, or left out for the format that the ending of "
+                f"{arg('output')} names; got {output_format!r}"
+            )
+        if path is None:
+            lost = next((name for name, value in given.items() if value is not None), None)
+            if lost is not None:
+                raise ParameterError(f"{arg(lost)} is about the file to write; give {arg('output')} too")
+            return None
+        found = cls(os.fspath(as_dash(path) or path), output_format, label_column)
+        if output_format is not None and found.path != "-" and _ending(found.path) != ".json":
+            raise OutputError(f"{found.path}: tasks of Label Studio are JSON; end it in .json, or give -")
+        if not isinstance(label_column, str | None):
+            raise ParameterError(f"{arg('label_column')} must be the name of a new column, got {label_column!r}")
+        if label_column is not None and (output_format is not None or _ending(found.path) not in _FILLED_IN):
+            raise ParameterError(
+                f"{arg('label_column', label_column)} is a column to fill in by hand, in {' or '.join(_FILLED_IN)}; "
+                f"leave it out, or give an {arg('output')} of these"
+            )
+        return found
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    @property
+    def is_to_label(self) -> bool:
+        return self.format is not None or self.label_column is not None
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Raise `ParameterError` where the column to be filled in is there already."""
+        if self.label_column in (*OURS, *names):
+            raise ParameterError(
+                f"{arg('label_column', self.label_column)}: there is a column of this name already; give another name"
+            )
 
 
 def as_dash(path: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
@@ -44,16 +104,20 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[
 
     ``provenance`` (how the table was made) goes into the file where the format has a place for it: Parquet and Arrow
     under the schema's metadata key ``protosieve``, ``.json`` and ``.npz`` under ``provenance``. CSV, TSV and JSON lines
-    have none. The bytes depend on table and provenance alone. O(cells) time and memory.
+    have none. A `Destination` may ask for another form: rows to label, which were chosen now. The bytes depend on table, provenance and form alone. O(cells)
+    time and memory.
     """
     target = os.fspath(path)
     check_output(target)
+    place = path if isinstance(path, Destination) else Destination(target)
+    if place.is_to_label and OURS[0] in table.column_names:
+        table = table.filter(pc.greater_equal(table[OURS[0]], 0))
+    data = _encoded(table, place, provenance)
     if target == "-":
         with _flowing("standard output"):
-            sys.stdout.buffer.write(_json_lines(table, provenance))
+            sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         return
-    data = _encoded(table, target, provenance)
     if not is_pipe(target):
         write_whole(target, data)
         return
@@ -91,11 +155,16 @@ def _check_standard_output() -> None:
         os.write(number, b"")
 
 
-def _encoded(table: pa.Table, target: str, provenance: dict[str, Any]) -> bytes:
+def _encoded(table: pa.Table, place: Destination, provenance: dict[str, Any]) -> bytes:
+    if place.label_column is not None:
+        place.check_columns(table.column_names)
+        table = table.append_column(place.label_column, pa.nulls(len(table), pa.string()))
     try:
-        return _WRITERS[_ending(target)](table, provenance)
+        if place.format == _LABEL_STUDIO:
+            return _tasks(table, provenance)
+        return (_json_lines if place.path == "-" else _WRITERS[_ending(place.path)])(table, provenance)
     except pa.ArrowException as error:  # a type that the format does not know
-        raise OutputError(f"{target}: cannot hold this result: {explain(error)}; choose another format") from error
+        raise OutputError(f"{place.path}: cannot hold this result: {explain(error)}; choose another format") from error
 
 
 def _ending(path: str) -> str:
@@ -143,6 +212,25 @@ def _json_lines(table: pa.Table, _provenance: dict[str, Any]) -> bytes:
 def _json(table: pa.Table, provenance: dict[str, Any]) -> bytes:
     rows = ",\n".join(map(as_json, _rows(table)))
     return f'{{"provenance": {as_json(provenance)},\n"prototypes": [\n{rows}\n]}}\n'.encode()
+
+
+def _tasks(table: pa.Table, provenance: dict[str, Any]) -> bytes:
+    """A list of tasks as Label Studio imports it: users' columns under their own names, ours begin with protosieve.
+
+    Text that is null becomes empty: Label Studio imports no file in which the text to show is null.
+    """
+    own = own_names(table.column_names, provenance.get("renamed") or {})
+    names = [own[i] if i in own else _free(f"protosieve_{name}", own) for i, name in enumerate(table.column_names)]
+    columns = [as_values(column) for column in table.columns]
+    for i, column in enumerate(table.columns):
+        if _holds_text(column.type):
+            columns[i] = ["" if cell is None else cell for cell in columns[i]]
+    tasks = (as_json({"data": dict(zip(names, row, strict=True))}) for row in zip(*columns, strict=True))
+    return "[\n{}\n]\n".format(",\n".join(tasks)).encode()
+
+
+def _free(name: str, own: dict[int, str]) -> str:
+    return _free(f"{name}_", own) if name in own.values() else name
 
 
 def _delimited(table: pa.Table, _provenance: dict[str, Any], separator: str) -> bytes:
