@@ -1,6 +1,7 @@
 """Tables in memory, of every kind: the same rows and weights as the same table in a Parquet file, or as a stream."""
 
 import io
+import signal
 import sys
 import tracemalloc
 import warnings
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from protosieve import InputError, ParameterError, ProtoSwap, Prototypes, select
 from protosieve.io import BadRows, tables_in
 from protosieve.passes import _stream
+from protosieve.run import Stopped
 from table_files import COLUMNS, assert_same, frame, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -514,6 +516,16 @@ def test_what_tables_cannot_be_combined_with_is_refused(options, words, tmp_path
     with pytest.raises(ParameterError, match=words):
         select(**{"inputs": pd.DataFrame(XY), "n_prototypes": 2, **options})
     assert not list(tmp_path.iterdir())
+
+
+def test_who_stops_a_run_over_a_table_is_not_told_of_a_folder_it_cannot_have(table):
+    def stop(tick):
+        if tick.rows:
+            signal.raise_signal(signal.SIGINT)
+
+    for inputs in (table, iter([table])):
+        with pytest.raises(Stopped, match=r"^stopped at row [\d,]+ of pass 1 of \d; nothing was written$"):
+            select(inputs, **FEW, **COLUMNS, progress=stop)
 
 
 # -- memory
