@@ -1,6 +1,7 @@
 """Tables in memory, of every kind: the same rows and weights as the same table in a Parquet file, or as a stream."""
 
 import io
+import signal
 import sys
 import tracemalloc
 import warnings
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from protosieve import InputError, ParameterError, ProtoSwap, Prototypes, select
 from protosieve.io import BadRows, tables_in
 from protosieve.passes import _stream
+from protosieve.run import Stopped
 from table_files import COLUMNS, assert_same, frame, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
@@ -72,6 +74,7 @@ STREAMS = {
     "Arrow reader": lambda table: pa.table(table).to_reader(700),
     "readers in a list": lambda table: [table[:500], pa.table(table[500:]).to_reader()],
     "Arrow stream": Stream,
+    "readers": lambda table: (pa.table(part).to_reader() for part in STREAMS["frames of pandas"](table)),
     "DuckDB reader": lambda table: duckdb.connect().from_arrow(pa.table(table)).to_arrow_reader(999),
 }
 MATRICES = {
@@ -336,19 +339,40 @@ def test_a_stream_that_fails_says_after_how_many_rows(table, tmp_path):
 @pytest.mark.parametrize(
     ("then", "words"),
     [
-        (lambda part: part.rename(columns={"c0": "c9"}), "has no column 'c0', which .*table 0 has; give all the same"),
-        (lambda part: part.assign(new=1), "has a column 'new', which .*table 0 has not; give all the same"),
+        (
+            lambda part: part.rename(columns={"c0": "c9"}),
+            "table 1, from row 300 on: has no column 'c0', which .*table 0 has; give all",
+        ),
+        (
+            lambda part: part.assign(new=1),
+            "table 1, from row 300 on: has a column 'new', which .*table 0 has not; give",
+        ),
         (lambda part: part.assign(c0="text"), "column 'c0' holds text, and in .*table 0 it holds numbers; give the co"),
         (lambda part: part.astype({"c1": float}), "column 'c1' holds double, and float in .*table 0, by which rows ar"),
         (lambda part: part.to_dict("records"), "a table is wanted, and this is a list; give a path, a frame or an"),
         (lambda part: part.iloc[0].to_dict(), r"this is a dict; make it a table, pandas.DataFrame\(rows\)"),
+        (lambda part: None, "table 1, from row 300 on: a table is wanted, and this is None"),
         (lambda part: np.zeros(4), r"is an array of shape \(4,\); give several rows at a time, np.stack\(rows\)"),
     ],
 )
 def test_tables_of_a_stream_must_be_alike(then, words, table):
     first = table[["c0", "c1", "colour"]].astype({"c0": "float32", "c1": "float32"})
-    with pytest.raises(InputError, match=rf"^inputs \(a stream\), table 1, from row 300 on: .*{words}"):
+    with pytest.raises(InputError, match=rf"^inputs \(a stream\), .*{words}"):
         select(iter([first[:300], then(first[300:])]), 5)
+
+
+@pytest.mark.parametrize("make", [np.asarray, lambda X: pd.DataFrame(X, copy=False), sp.csr_array])
+def test_a_stream_may_use_its_memory_again(make):
+    X = numbers(30_000)
+
+    def parts():
+        memory = np.empty((1000, 4))
+        for start in range(0, len(X), 1000):
+            memory[:] = X[start : start + 1000]
+            yield make(memory)
+            memory[:] = np.nan
+
+    assert_same(select(parts(), **FEW), select(iter([make(X)]), **FEW))
 
 
 def test_numbers_of_a_stream_may_be_wider_where_that_loses_nothing(table):
@@ -460,8 +484,8 @@ class Spark:
         """Of Spark's DataFrames only."""
 
 
-class Collected:
-    def collect(self):
+class Computed:
+    def compute(self):
         """Of lazy tables of other libraries."""
 
 
@@ -483,7 +507,8 @@ class Collected:
         ),
         ({"target": 5}, "^target must be paths or tables, got 5"),
         ({"inputs": Spark()}, "^inputs is a DataFrame of Spark; pass it to protosieve.spark.select"),
-        ({"inputs": Collected()}, r"^inputs must be .*, got a Collected; pass inputs.collect\(\)"),
+        ({"inputs": Computed()}, r"^inputs must be .*, got a Computed; pass inputs.compute\(\)"),
+        ({"inputs": io.StringIO("a,b")}, "^inputs is an open file; pass its path"),
     ],
 )
 def test_what_tables_cannot_be_combined_with_is_refused(options, words, tmp_path, monkeypatch):
@@ -491,6 +516,16 @@ def test_what_tables_cannot_be_combined_with_is_refused(options, words, tmp_path
     with pytest.raises(ParameterError, match=words):
         select(**{"inputs": pd.DataFrame(XY), "n_prototypes": 2, **options})
     assert not list(tmp_path.iterdir())
+
+
+def test_who_stops_a_run_over_a_table_is_not_told_of_a_folder_it_cannot_have(table):
+    def stop(tick):
+        if tick.rows:
+            signal.raise_signal(signal.SIGINT)
+
+    for inputs in (table, iter([table])):
+        with pytest.raises(Stopped, match=r"^stopped at row [\d,]+ of pass 1 of \d; nothing was written$"):
+            select(inputs, **FEW, **COLUMNS, progress=stop)
 
 
 # -- memory

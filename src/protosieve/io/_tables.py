@@ -30,6 +30,7 @@ STREAM = "inputs (a stream)"  # what a stream of tables is called that rows are 
 _GROUP = 1 << 20  # rows of a row group, as pyarrow and pandas write Parquet: so partitions are the same
 _FEW = 64  # rows that tell how large a row is
 _NARROW = (pa.float16(), pa.float32())
+_END: Any = object()
 
 
 def tables_in(given: Any, name: str, format: str | None = None) -> list[Source] | None:  # noqa: A002  # as users say
@@ -360,15 +361,17 @@ class _StreamSource(Source):
                 _check_alike(schema, self._first[0], source)
             before = self._rows
             for piece in source.pieces(columns, 0, bad):
-                numbers, read = piece.numbers + before, read + piece.table.nbytes
+                table, numbers, read = piece.table, piece.numbers + before, read + piece.table.nbytes
+                if isinstance(source, _SlicedSource):  # its memory is often used again for the next table
+                    table = table.take(pa.array(piece.numbers - piece.numbers[0]))
                 self._rows = int(numbers[-1]) + 1
-                yield Piece(piece.table, numbers, read)
+                yield Piece(table, numbers, read)
 
     def _made(self, parts: Iterator[Any]) -> Iterator[Source]:
         """Each table that has rows."""
         while True:
             try:
-                part = next(parts, None)
+                part: Any = next(parts, _END)
             except ProtosieveError:
                 raise
             except Exception as error:  # of whatever makes the tables
@@ -376,10 +379,10 @@ class _StreamSource(Source):
                     f"{self.name}: raised {type(error).__name__} after {self._rows:,} rows: {explain(error)}; nothing "
                     "was chosen or written; begin the stream again"
                 ) from error
-            if part is None:
+            if part is _END:
                 return
             name = f"{self.name}, table {self._count}{f', from row {self._rows:,} on' * (self._rows > 0)}"
-            source = part if isinstance(part, Source) else _stored(part, name)
+            source = part if isinstance(part, Source) else _source(part, name)
             if source is None:
                 raise InputError(f"{name}: a table is wanted, and this is {_wrong(part, 'rows')}")
             if getattr(part, "ndim", 2) == 1:
@@ -434,12 +437,15 @@ def _has(data: Any, *words: str) -> bool:
 
 
 def _refuse(data: Any, name: str) -> None:
+    """`ParameterError` for what is nearly a table."""
     if isinstance(data, np.ma.MaskedArray):
         raise ParameterError(f"{arg(name)} is a masked array; fill it, {name}.filled(0), or make it a DataFrame")
     if _has(data, "mapInArrow"):
         raise ParameterError(f"{arg(name)} is a DataFrame of Spark; pass it to protosieve.spark.select")
     if _has(data, "to_frame", "dtype"):
         raise ParameterError(f"{arg(name)} is a {type(data).__name__}, one column; pass {name}.to_frame()")
+    if _has(data, "readline"):
+        raise ParameterError(f"{arg(name)} is an open file; pass its path")
 
 
 def _member(part: Any, place: int, name: str, given: Sequence[Any], format: str | None) -> list[Source]:  # noqa: A002
@@ -498,8 +504,9 @@ def _wrong(given: Any, name: str) -> str:
         return f"{what}; pass one of its tables, {name}[{key!r}]" if is_table else f"{what}; {_frame(name)}"
     if _is_path(given):
         return f"{given!r}; paths go in a list, list({name})"
-    if hasattr(given, "collect"):
-        return f"{what}; pass {name}.collect()"
+    for word in ("collect", "compute", "to_pandas"):
+        if _has(given, word):
+            return f"{what}; pass {name}.{word}()"
     text = repr(given)
     return f"{text if len(text) <= 60 and chr(10) not in text else what}; give a path, a frame or an array, or several"
 

@@ -1,4 +1,4 @@
-"""Where the prototypes of a run over files come from."""
+"""Where the prototypes of a run over files or tables come from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class DataSample:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What only the result of a run over files knows.
+    """What only the result of a run over files or tables knows.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Origin:
         How much of the target is nearest to each prototype.
     table : pyarrow.Table
         The prototypes as they stand in their files, with all columns, beside ``row``, ``file``, ``weight`` and
-        ``share``; ``table.to_pandas()`` makes it a DataFrame.
+        ``share``, and the index of a pandas frame they come from.
     encoding : Encoding
         How the columns of files became the numbers in ``rows``; ``encoding.encode(frame)`` does it to new rows.
     provenance : mapping

@@ -57,7 +57,7 @@ class Prototypes:
     feature_names : tuple of str, or None
         The columns, where the input had names; where rows are features these are the samples.
     source : Origin, or None
-        What only runs over files know: None where rows came from memory.
+        What only runs of `protosieve.select` know: None where a selector was fitted.
     covers : bool
         Whether they were chosen to cover the target; then ``objective`` is the mean similarity of a row to its nearest
         prototype, and MMD is NaN.

@@ -324,7 +324,9 @@ def _place(progress: RunProgress, stopped: Stopped, job: Job, store: Store | Non
     if store is not None:
         told = f"{progress.place}; what was done is kept in {store.folder}: the same run goes on from there"
         return f"{told}; {left}" if left else told
-    hint = "" if job.options.is_stream else f". With {arg('work', 'DIR')} a run can go on later"
+    sources = [stretch.source for one in [*job.inputs, *job.targets] for stretch in one.row_ranges]
+    again = not any(source.comes_once or is_table(source) for source in sources)
+    hint = f". With {arg('work', 'DIR')} a run can go on later" if again else ""
     return f"{progress.place}; {left or 'nothing was written'}{hint}"
 
 
