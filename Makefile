@@ -11,7 +11,7 @@ endif
 # Tests start many processes, which need not compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-rounds bench-scale paper soak clean screenshots test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -56,6 +56,9 @@ bench-accuracy: $(VENV)/.ready  ## Labelled prototypes as a classifier: one widt
 
 bench-classify: $(VENV)/.ready  ## A few labelled rows of each class against the nearest of all rows
 	$(RUN) -m benchmarks.classify
+
+bench-rounds: $(VENV)/.ready  ## Labels in three rounds, by who chooses them
+	$(RUN) -m benchmarks.rounds --write
 
 bench-labels: $(VENV)/.ready  ## Rows to label: how well others are classified by them, by who chooses them
 	$(RUN) -m benchmarks.labels --regression --write

@@ -58,6 +58,22 @@ def test_a_few_rows_of_each_class_are_told_beside_all_rows():
     assert one[0] < one[3] < ten[3] < ten[4] == one[4]  # random rows, cover, more of it, all rows
 
 
+@pytest.mark.thorough
+def test_rounds_that_go_on_from_each_other_are_worth_more_than_rounds_that_do_not():
+    asked = ["--sets", "digits", "--m", "30", "--rounds", "2", "--draws", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.rounds", *asked],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    head, _, *lines = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line
+    )
+    assert [line[:2] for line in lines] == [["digits", "30"], ["digits", "60"]]
+    first, second = (dict(zip(head[2:], (float(c.split()[0]) for c in line[2:]), strict=True)) for line in lines)
+    assert first["cover"] == first["cover, at once"]
+    assert second["cover"] > max(first["cover"], second["k-means"], second["random rows"])
+
+
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.thorough)])
 def test_the_seconds_of_passes_and_the_memory_of_processes_are_told_of_any_number_of_workers(workers, tmp_path):
     rows = ["--rows", "11000", "--columns", "4", "--m", "5", "--partition-rows", "4000"]

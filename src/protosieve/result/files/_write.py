@@ -104,8 +104,8 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[
 
     ``provenance`` (how the table was made) goes into the file where the format has a place for it: Parquet and Arrow
     under the schema's metadata key ``protosieve``, ``.json`` and ``.npz`` under ``provenance``. CSV, TSV and JSON lines
-    have none. A `Destination` may ask for another form: rows to label, which were chosen now. The bytes depend on table, provenance and form alone. O(cells)
-    time and memory.
+    have none. A `Destination` may ask for another form: rows to label, which were chosen now. The bytes depend on
+    table, provenance and form alone. O(cells) time and memory.
     """
     target = os.fspath(path)
     check_output(target)
