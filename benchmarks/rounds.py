@@ -1,8 +1,8 @@
 """``make bench-rounds``: labels in three rounds of 50, by who chooses them.
 
 After each round the rows chosen so far are labelled, and a row of the test set gets the label of the nearest of them.
-``cover`` is `ProtoSwap` with the rows of earlier rounds to ``keep``; *farthest point* always takes the row farthest from
-those it has; k-means knows nothing of earlier rounds. Beside them is what as many rows chosen at once are worth.
+``cover`` is `ProtoSwap` with the rows of earlier rounds to ``keep``; *farthest point* always takes the row farthest
+from those it has; k-means knows nothing of earlier rounds. Beside them is what as many rows chosen at once are worth.
 Figures are means over several orders of the rows, in percent, with their standard deviation. ``--write`` makes the
 table and the plot of docs/labelling.md. Sets whose files are not at hand are left out.
 """
@@ -52,15 +52,10 @@ def random_rows(X: np.ndarray, before: np.ndarray, m: int, seed: int) -> np.ndar
     return np.random.default_rng(seed).choice(np.setdiff1d(np.arange(len(X)), before), m, replace=False)
 
 
-def centres(X: np.ndarray, before: np.ndarray, m: int, seed: int) -> np.ndarray:
-    """The rows nearest to the centres of k-means."""
-    return k_means(X, m, seed)
-
-
 CHOOSERS: dict[str, Round] = {
     "cover, at once": at_once,
     "cover": cover,
-    "k-means": centres,
+    "k-means": lambda X, _, m, seed: k_means(X, m, seed),
     "farthest point": farthest,
     "random rows": random_rows,
 }
