@@ -18,7 +18,7 @@ from protosieve import _defaults as default
 METHODS = tuple(sorted(protosieve._STREAMING.values()))
 ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random", "kmeans", "cover"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
-SCALES = ("minmax", "none", "standard")
+SCALES = ("auto", "minmax", "none", "standard")
 GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
@@ -193,7 +193,8 @@ _COLUMNS = _panel(
         "more.",
     ),
     _option(
-        "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}.",
+        "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}; auto standardises, but takes "
+        "ranks of heavy-tailed columns.",
         default=default.SCALE, offer=_offer(SCALES),
     ),
     _option(

@@ -99,7 +99,7 @@ def _match(feature: Feature, data: Array, mine: Array, shares: Float64) -> Numbe
 
 
 def _category(name: str, feature: Feature, rows: Array, mine: Array, shares: Float64) -> CategoryMatch:
-    data, ours = rows.mean(axis=1, dtype=np.float64), mine.astype(np.float64) @ shares
+    data, ours = rows.mean(axis=1, dtype=np.float64) / feature.factor, mine.astype(np.float64) @ shares / feature.factor
     rest = abs(float(data.sum() - ours.sum()))  # values that have no column
     order = np.argsort(-data, kind="stable")[:_VALUES].tolist()
     values = [ValueShares(cut(feature.values[i], 80), float(data[i]), float(ours[i])) for i in order]

@@ -36,7 +36,8 @@ _LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for m
 class Encoding:
     """How the columns of a table become the columns of a float32 matrix; made by `Survey.settle`.
 
-    - **Numbers and dates** are ``(x - shift) * factor``; a null becomes the column's mean.
+    - **Numbers and dates** are ``(x - shift) * factor``; a null becomes the column's mean. Heavy-tailed ones become
+      normal by their ranks, and a null their median. Where a tenth of a column is null, one more says which are.
     - **Categories** are columns of 0 and 1, one per frequent value. These are not standardised, and need not be: of
       two rows drawn at random, a standardised number differs by 2 in expected squared distance (twice its variance),
       and two different values of a category by exactly 2 (1 in each of two columns). A mismatch thus weighs as much

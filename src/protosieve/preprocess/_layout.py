@@ -42,7 +42,8 @@ class Layout:
     It learns from each table: the vocabulary of each category, in order of first appearance, and the length of lists
     that the schema leaves open. Both depend on the order of the rows only, not on how they are cut into tables.
     ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more;
-    ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds.
+    ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds; ``named``
+    are the columns that were asked for, which are compared even where they seem to name rows.
 
     Examples
     --------
@@ -65,6 +66,7 @@ class Layout:
     left_out: dict[str, str]
     dtype: str
     rounded: dict[str, bool] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
 
     def _check_form(self) -> None:
         require(self.dtype in ("float32", "float64"), "the kind of numbers")
@@ -97,8 +99,9 @@ class Layout:
             "embedding": embedding, "categorical": categorical, "image": image, "text": text,
             "coordinates": coordinates,
         }  # fmt: skip
-        items, left_out = choose_features(schema, {option: as_names(option, names) for option, names in given.items()})
-        return cls(items, left_out, dtype_of(schema, items))
+        names = {option: as_names(option, said) for option, said in given.items()}
+        items, left_out = choose_features(schema, names)
+        return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
     def columns(self) -> list[str]:

@@ -19,6 +19,7 @@ from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
+from protosieve.sampling import SampledRows
 
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -96,15 +97,24 @@ class Survey:
         self.rows += later.rows
         return partial(_recoded, [place for _, place in self.layout.categories()], codes)
 
-    def settle(self, scale: str = default.SCALE, max_categories: int = default.MAX_CATEGORIES) -> Encoding:
+    def settle(
+        self,
+        scale: str = default.SCALE,
+        max_categories: int = default.MAX_CATEGORIES,
+        samples: Sequence[SampledRows] = (),
+    ) -> Encoding:
         """Decide how rows are encoded.
 
         Parameters
         ----------
-        scale : {"standard", "minmax", "none"}
-            Numbers and dates to mean 0 and variance 1, to the range from 0 to 1, or as they are.
+        scale : {"auto", "standard", "minmax", "none"}
+            Numbers and dates to mean 0 and variance 1, to the range from 0 to 1, or as they are. ``"auto"`` is
+            ``"standard"``, except that a heavy-tailed column becomes normal by its ranks.
         max_categories : int
             Columns of 0 and 1 per category column, for its most frequent values; all others share one more.
+        samples : sequence of SampledRows
+            Raw rows drawn uniformly, of these and perhaps of a target: they tell which columns have heavy tails, and
+            with their numbers which ones only number the rows. Without them none does.
         """
         if scale not in SCALES:
             raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
@@ -115,7 +125,7 @@ class Survey:
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
         size = int(max_categories)
-        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size).build()
+        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size, samples).build()
 
     def _check_form(self) -> None:
         categories = self.layout.categories()
