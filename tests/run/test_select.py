@@ -671,7 +671,7 @@ def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
             {"goal": "cover", "method": "stream"},
             "method='stream' chooses rows that match the data, and goal='cover' .*; leave one .* use .*method='swap'",
         ),
-        ({"scale": "log"}, "scale must be one of standard, minmax, none, got 'log'"),
+        ({"scale": "log"}, "scale must be one of auto, standard, minmax, none, got 'log'"),
         ({"bad_rows": "fix"}, "bad_rows must be one of error, skip"),
         ({"kernel": "rbf"}, "kernel must be one of cosine, gaussian"),
         ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),

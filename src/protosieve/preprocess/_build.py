@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column, ListColumn
+from protosieve.preprocess._columns import Column
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -22,6 +22,7 @@ from protosieve.preprocess._wording import NAMING, NUMBERING, listing
 from protosieve.sampling import SampledRows
 
 _FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half of its cells different, names rows
+_WIDEST = 256  # columns of numbers; more are of one kind, such as pixels, and ranks of each would take much memory
 _NULLS = 0.1  # of the rows: with fewer the mean is all that a null is
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -91,12 +92,12 @@ class EncodingBuilder:
         return values[~np.isnan(values)]
 
     def _is_heavy_tailed(self, cell: _Cell) -> bool:
-        if self.scale != "auto" or not self.samples or isinstance(cell.column, ListColumn):
+        if self.scale != "auto" or not self.samples or len(self.moments.count) > _WIDEST:
             return False
         return is_heavy_tailed(self._sampled(cell), float(self.moments.deviation[cell.nth]))
 
     def _tells_nulls(self, cell: _Cell) -> bool:
-        return self.filled.get(cell.name, 0) >= _NULLS * self.rows and not isinstance(cell.column, ListColumn)
+        return self.filled.get(cell.name, 0) >= _NULLS * self.rows
 
     def _height(self, cell: _Cell) -> float:
         """One standard deviation, as encoded: a null, which is at the mean, differs from a value by one variance, and
@@ -117,7 +118,7 @@ class EncodingBuilder:
         self.steps.append(Scaled(names, np.array([cell.place for cell in kept]), shift, factor, null=ends[2]))
 
     def _names_rows(self, cell: _Cell) -> bool:
-        if self.compares_ids or cell.name in self.layout.named or not self.samples or cell.column.kind != "number":
+        if self.compares_ids or cell.name in self.layout.named or not self.samples or cell.column.kind == "date":
             return False
         return names_rows(cell.name, self.samples[0], cell.place)
 

@@ -44,12 +44,12 @@ class Survey:
     >>> survey.update(layout.raw(table, grow=True)[0])
     >>> encoding = survey.settle(max_categories=2)
     >>> encoding.names
-    ['age', 'colour=red', 'colour=blue', 'colour=other']
+    ['age', 'age=missing', 'colour=red', 'colour=blue', 'colour=other']
     >>> for line in encoding.describe():
     ...     print(line)
     1 number column standardised: age
     colour: 2 of 3 categories, the rest as 'other'
-    1 null in age replaced by its mean
+    1 null in age replaced by its mean, and compared as missing
     dropped: year, the same in every row
     """
 
