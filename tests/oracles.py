@@ -7,6 +7,7 @@ anything: a run that was decided by less than rounding cannot be compared.
 
 import math
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import combinations, pairwise
 from statistics import NormalDist, mean
@@ -722,3 +723,17 @@ def ranked(values):
         return low + (high - low) * (x - a) / (b - a)
 
     return np.array([score_of(x) for x in values.tolist()])
+
+
+def usual_date(text, day_first):
+    """Seconds since 1970 of a date as people write it, by the first of Python's formats that fits; None for no date."""
+    numbers = "%d/%m/%Y" if day_first else "%m/%d/%Y"
+    dates = ["%Y/%m/%d", numbers, "%b %d %Y", "%B %d %Y", "%d %b %Y", "%d %B %Y"]
+    times = ["", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p"]
+    plain = text.replace(".", "/", 2) if text[:1].isdigit() and "." in text[:5] else text.replace(",", "")
+    for date, time in ((date, time) for date in dates for time in times):
+        try:
+            return (datetime.strptime(plain, date + time) - datetime(1970, 1, 1)) / timedelta(seconds=1)
+        except ValueError:
+            continue
+    return None

@@ -197,6 +197,9 @@ _COLUMNS = _panel(
         "ranks of heavy-tailed columns.",
         default=default.SCALE, offer=_offer(SCALES),
     ),
+    _switch(
+        "day_first", "Dates such as 01/02/2012 begin with the day, not the month, where the first rows do not tell."
+    ),
     _option(
         "max_categories", "N", "Values of a text column that are told apart; the rest count as one.",
         default=str(default.MAX_CATEGORIES), value=_count,

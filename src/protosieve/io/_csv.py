@@ -11,7 +11,7 @@ import pyarrow as pa
 from protosieve.errors import InputError
 from protosieve.io._csv_rows import LONGEST_ROW, CsvRows
 from protosieve.io._file_source import BOM, Batch, TextSource, not_utf8
-from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, guessed, has_decimal_commas
+from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, as_field, guessed, has_decimal_commas
 from protosieve.io._locations import Opened, first_lines
 
 _UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
@@ -36,7 +36,7 @@ class CsvSource(TextSource):
         with self.location.peek().unpacked() as opened:
             names, delimiter = read_header(opened.file, self.delimiter, self.name)
             cells = self._first_rows(opened.file, names, delimiter)
-        schema = pa.schema([(name, guessed(cells[name])) for name in names])
+        schema = pa.schema([as_field(name, guessed(cells[name]), cells[name]) for name in names])
         for name in names if delimiter == ";" else []:  # where commas separate no cells, they may be decimal
             if pa.types.is_string(schema.field(name).type) and has_decimal_commas(cells[name]):
                 raise InputError(f"{self.name}: column {name!r} has decimal commas; write numbers with a decimal point")

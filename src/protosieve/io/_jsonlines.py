@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.io._file_source import BOM, FEW_ROWS, Batch, TextSource
-from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, date_type
+from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, as_field, date_type
 from protosieve.io._json_rows import as_read, table_of
 from protosieve.io._locations import Location, Opened, first_lines
 from protosieve.io._source import PIECE_BYTES
@@ -48,7 +48,7 @@ class JsonLinesSource(TextSource):
         if problems and not table.num_rows:
             number = min(problems)
             raise InputError(f"{self.name}, row {number}: {problems[number]}; JSON lines hold one object per line")
-        return pa.schema([(name, _meaning(table[name])) for name in table.column_names])
+        return pa.schema([_meaning(name, table[name]) for name in table.column_names])
 
     def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
         known = pa.schema([(field.name, as_read(field.type)) for field in self.schema()])
@@ -78,11 +78,12 @@ class JsonLinesSource(TextSource):
             )
 
 
-def _meaning(column: pa.ChunkedArray) -> pa.DataType:
-    """The type of a column, where text that spells dates counts as dates."""
+def _meaning(name: str, column: pa.ChunkedArray) -> pa.Field:
+    """A column with its type, where text that spells dates counts as dates."""
     if not pa.types.is_string(column.type) or column.null_count == len(column):
-        return column.type
-    return date_type(column.drop_null()) or column.type
+        return pa.field(name, column.type)
+    cells = column.drop_null()
+    return as_field(name, date_type(cells) or column.type, cells)
 
 
 def _blocks(opened: Opened, size: int) -> Iterator[list[bytes]]:

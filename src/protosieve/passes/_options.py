@@ -54,6 +54,7 @@ class Options:
     categorical: list[str] = dataclasses.field(default_factory=list)
     scale: str = default.SCALE
     max_categories: int = default.MAX_CATEGORIES
+    day_first: bool = False
     sample: int | None = None  # None for one that follows from the number of prototypes
     random_state: int | None = default.RANDOM_STATE
     bad_rows: str = default.BAD_ROWS

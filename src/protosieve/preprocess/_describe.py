@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from protosieve._cell_texts import EITHER_FIRST
 from protosieve._formatting import counted
 from protosieve.errors import arg
-from protosieve.preprocess._columns import ListColumn
+from protosieve.preprocess._columns import DateColumn, ListColumn, Measure
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import Missing, OneHot, Ranked, Step
@@ -24,6 +25,8 @@ def description(
         *_ranked(ranked),
         *_categories([step for step in steps if isinstance(step, OneHot)]),
         *_lists(layout, SCALES[scale].words, dropped),
+        *_dates(layout),
+        *_words(layout, dropped),
         *_nulls(filled, ranked, {step.column for step in steps if isinstance(step, Missing)}),
         *_rounded(list(layout.rounded)),
         *_reasons("dropped", dropped),
@@ -83,6 +86,20 @@ def _nulls(filled: Mapping[str, int], ranked: Collection[str], told_apart: Colle
         by = "medians or means" if any(name in ranked for name, _ in rest) else "means"
         of_rest = counted(sum(nulls for _, nulls in rest), "null")
         yield f"{of_rest} in {counted(len(rest), 'more column')} replaced by their {by}"
+
+
+def _dates(layout: Layout) -> Iterator[str]:
+    names = [column.name for column in layout.items if isinstance(column, DateColumn) and column.order == EITHER_FIRST]
+    if names:
+        yield f"{listing(names)}: dates read as month/day/year ({arg('day_first')} reads them as day/month/year)"
+
+
+def _words(layout: Layout, dropped: Collection[str]) -> Iterator[str]:
+    """Which words were taken for nulls."""
+    measures = [column for column in layout.items if isinstance(column, Measure) and column.name not in dropped]
+    said = _by_word((column.name, listing(list(map(repr, column.words)))) for column in measures if column.words)
+    for words, names in said.items():
+        yield f"{words} in {listing(names)} taken as null"
 
 
 def _rounded(names: Sequence[str]) -> Iterator[str]:

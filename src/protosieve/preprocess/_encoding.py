@@ -20,6 +20,7 @@ from protosieve.preprocess._columns import (
     EmbeddingColumn,
     ListColumn,
     MatrixColumn,
+    Measure,
     NumberColumn,
 )
 from protosieve.preprocess._describe import description
@@ -80,6 +81,10 @@ class Encoding:
         for step in self.steps:
             if isinstance(step, OneHot):
                 require(categories.get(step.source) == step.column, f"{step.column!r:.40} is no column of categories")
+
+    @property
+    def _measures(self) -> list[Measure]:
+        return [column for column in self.layout.items if isinstance(column, Measure)]
 
     @property
     def names(self) -> list[str]:
@@ -149,6 +154,12 @@ class Encoding:
             "dtype": self.layout.dtype,
             "columns": {column.name: column.kind for column in self.layout.items},
             "lengths": {column.name: column.length for column in self.layout.items if isinstance(column, ListColumn)},
+            "missing_words": {column.name: column.words for column in self._measures if column.words},
+            "order_of_dates": {
+                column.name: column.order
+                for column in self._measures
+                if isinstance(column, DateColumn) and column.order
+            },
             "typed": [column.name for column in self.layout.items if getattr(column, "typed", False)],
             "steps": [step.as_dict() for step in self.steps],
             "nulls_replaced": dict(self.filled),
@@ -193,6 +204,9 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
         fields = {"name": name}
         if kind == CategoryColumn.kind:
             fields |= {"typed": name in typed, "values": list(kept.get(name, []))}
+        elif issubclass(_KINDS[kind], Measure):
+            fields |= {"words": list(stored.get("missing_words", {}).get(name, []))}
+            fields |= {"order": stored.get("order_of_dates", {}).get(name, "")} if kind == DateColumn.kind else {}
         elif issubclass(_KINDS[kind], ListColumn):
             fields |= {"length": stored["lengths"][name]}
             require(0 < stored["lengths"][name] <= _LONGEST, f"the length of column {name!r:.40}")

@@ -14,7 +14,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ListColumn, Problems
+from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -86,13 +86,15 @@ class Layout:
         image: Names | None = None,
         text: Names | None = None,
         coordinates: Names | None = None,
+        day_first: bool = False,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image``,
         ``text`` or ``coordinates``; or exactly those named in ``features`` and ``embedding``. Lists must be
         named to be used. ``categorical`` names number and date columns whose values are names rather than measures.
-        Features keep the schema's order.
+        Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are read where the first rows do
+        not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
@@ -100,7 +102,7 @@ class Layout:
             "coordinates": coordinates,
         }  # fmt: skip
         names = {option: as_names(option, said) for option, said in given.items()}
-        items, left_out = choose_features(schema, names)
+        items, left_out = choose_features(schema, names, day_first)
         return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
@@ -169,6 +171,8 @@ class Layout:
         """
         for mine, theirs in zip(self.items, later.items, strict=True):
             if isinstance(mine, ListColumn) and isinstance(theirs, ListColumn):
+                mine.agree(theirs)
+            if isinstance(mine, Measure) and isinstance(theirs, Measure):
                 mine.agree(theirs)
         self.rounded |= later.rounded
 

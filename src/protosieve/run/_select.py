@@ -42,6 +42,7 @@ def select(
     categorical: str | Sequence[str] | None = None,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
+    day_first: bool = False,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
     sample: int | None = None,
@@ -99,10 +100,13 @@ def select(
         Columns that are kept but not compared by; they come first in the result.
     embedding : column, optional
         A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
-    scale : str, default "standard"
-        What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``.
+    scale : str, default "auto"
+        What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``; ``"auto"`` standardises them, but
+        takes the ranks of heavy-tailed ones.
     max_categories : int, default 32
         Values of a category column that get a column of their own; the rest share one.
+    day_first : bool, default False
+        Whether dates such as 01/02/2012 begin with the day, where the first rows do not tell.
     kernel : str or Kernel, default "multiscale"
         ``"multiscale"``, ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
         `protosieve.kernels`.

@@ -1,0 +1,115 @@
+"""Files as they come: dates in usual forms, and words among numbers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from protosieve import InputError, select
+from protosieve.insight import ResultWithData, feature_matches
+
+DAYS = [f"{1 + i % 12}/{1 + i % 11}/{2000 + i % 20}" for i in range(60)]
+
+
+def csv(path, **columns):
+    names, rows = list(columns), zip(*columns.values(), strict=True)
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def numbers(n, seed=0):
+    return np.random.default_rng(seed).normal(size=n).round(3).tolist()
+
+
+def said(result):
+    return "\n".join(result.encoding.describe())
+
+
+@pytest.mark.parametrize("day", ["{y}/{m}/{d}", "{d}.{m}.{y}", "{m}/{d}/{y}", "{M} {d} {y}", "{d} {M} {y} 12:30"])
+def test_dates_are_compared_in_any_usual_form(tmp_path, day):
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "June", "July"]
+    texts = [day.format(y=2000 + i % 9, m=1 + i % 7, M=months[i % 7], d=1 + i % 28) for i in range(60)]
+    result = select(csv(tmp_path / "t.csv", day=texts, x=numbers(60)), 5)
+    assert result.encoding.names == ["day", "x"]
+    assert result.encoding.as_dict()["columns"]["day"] == "date"
+    assert "month/day/year" not in said(result)
+    [match] = [item for item in feature_matches(ResultWithData.of(result)).items if item.name == "day"]
+    assert match.shown["data"][0].startswith("2000-")
+
+
+def test_dates_that_could_be_either_are_month_first_and_an_option_changes_that(tmp_path):
+    path = csv(tmp_path / "t.csv", day=DAYS, x=numbers(60))
+    month, day = select(path, 5), select(path, 5, day_first=True)
+    assert "day: dates read as month/day/year (day_first reads them as day/month/year)" in said(month)
+    assert "month/day/year" not in said(day)
+    other = {"day": ["1/2/2001", "2/1/2001"], "x": [0.0, 0.0]}
+    (january, february), (second, first) = month.encoding.encode(other)[:, 0], day.encoding.encode(other)[:, 0]
+    assert january < february
+    assert first < second
+    again = type(day.encoding).from_dict(json.loads(json.dumps(day.encoding.as_dict())))
+    np.testing.assert_array_equal(again.encode(other), day.encoding.encode(other))
+
+
+def test_another_file_may_tell_the_order_of_day_and_month(tmp_path):
+    either = csv(tmp_path / "a.csv", day=DAYS, x=numbers(60))
+    first = csv(tmp_path / "b.csv", day=["25/1/2001", "1/2/2001"] * 30, x=numbers(60, 1))
+    for paths in ([either, first], [first, either]):
+        assert select(paths, 5).encoding.as_dict()["order_of_dates"] == {"day": "day-first"}
+
+
+def test_a_date_that_does_not_fit_is_a_bad_row(tmp_path):
+    path = csv(tmp_path / "t.csv", day=[*DAYS * 170, "25/1/2001"], x=numbers(10201))
+    with pytest.raises(InputError, match=r"t\.csv, row 10200: column 'day' holds '25/1/2001', not a date; fix the row"):
+        select(path, 5)
+
+
+@pytest.mark.parametrize("word", ["-", "n/a", "?", "Unknown"])
+def test_words_among_numbers_are_nulls_and_named(tmp_path, word):
+    x = numbers(100)
+    rows = [{"x": value, "y": i % 7} for i, value in enumerate(x)]
+    for i in (0, 40, 99):
+        x[i] = rows[i]["x"] = word
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = csv(tmp_path / "t.csv", x=x, y=[i % 7 for i in range(100)])
+    for result in (select(path, 5), select(tmp_path / "t.jsonl", 5), select([path, tmp_path / "t.jsonl"], 5)):
+        assert result.encoding.names == ["x", "y"]
+        if word != "n/a" or result.n_seen == 200:  # CSV files have words of their own for null
+            assert f"{word!r} in x taken as null" in said(result) or word == "n/a"
+        assert result.encoding.filled == {"x": 3 * result.n_seen // 100}
+
+
+def test_words_are_told_of_whatever_partition_has_them(tmp_path):
+    words = ["-", "?", "unknown", "missing", "*", "tbd"]
+    paths = [csv(tmp_path / f"{i}.csv", x=[*numbers(40, i), word], y=[*[0, 1] * 20, 0]) for i, word in enumerate(words)]
+    result = select(paths, 5, partition_rows=41)
+    assert "'-', '?', 'unknown', 'missing', '*' in x taken as null" in said(result)
+
+
+def test_text_that_is_no_word_for_missing_is_a_bad_row(tmp_path):
+    rows = [{"x": value} for value in ["tall", *numbers(99)]]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"t\.jsonl, row 0: column 'x' holds 'tall', not a number; fix the row"):
+        select(tmp_path / "t.jsonl", 5)
+
+
+def test_a_column_of_text_with_some_numbers_stays_text(tmp_path):
+    rows = [{"x": value} for value in [*["a", "b"] * 20, *range(60)]]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert select(tmp_path / "t.jsonl", 5, categorical="x").encoding.as_dict()["columns"] == {"x": "category"}
+
+
+def test_ids_are_left_out_of_files_and_partitions_and_streams(tmp_path):
+    for name, rows in (("a.csv", 300), ("b.csv", 200)):
+        csv(tmp_path / name, nth=range(rows) if name == "a.csv" else range(300, 500), x=numbers(rows))
+    result = select([tmp_path / "a.csv", tmp_path / "b.csv"], 5, partition_rows=100)
+    assert result.encoding.names == ["x"]
+    assert "dropped: nth, whole numbers that differ from row to row" in said(result)
+    assert select(tmp_path / "a.csv", 5, features=["nth", "x"]).encoding.names == ["nth", "x"]
+
+
+def test_the_features_of_a_ranked_column_are_shown_in_its_own_units(tmp_path):
+    income = np.exp(2 * np.random.default_rng(0).normal(size=2000)).round(4)
+    result = select(csv(tmp_path / "t.csv", income=income, x=numbers(2000)), 100)
+    [match] = [item for item in feature_matches(ResultWithData.of(result)).items if item.name == "income"]
+    np.testing.assert_allclose(match.data, np.quantile(income, [0.05, 0.25, 0.5, 0.75, 0.95]), rtol=0.05)
+    assert match.distance < 0.1
