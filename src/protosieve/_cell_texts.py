@@ -19,7 +19,7 @@ DAY_FIRST, MONTH_FIRST, EITHER_FIRST = "day-first", "month-first", "either-first
 ORDERS = (DAY_FIRST, MONTH_FIRST, EITHER_FIRST)
 
 _TIME = (
-    r"(?:(?:T|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,9}))?)?"
+    r"(?:(?:T|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,6}))?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)?$"
 )
 _NAME, _DAY, _YEAR = r"(?P<name>[A-Za-z]{3,9})\.?", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
@@ -34,7 +34,7 @@ _MONTHS = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 ]  # fmt: skip
-_SPELT = pa.array([*_MONTHS, *(month[:3] for month in _MONTHS), "sept"])
+_SPELT = [*_MONTHS, *(month[:3] for month in _MONTHS), "sept"]
 _OF_SPELT = np.array([*range(1, 13), *range(1, 13), 9, 0])  # the last for what is no month
 
 
@@ -105,5 +105,5 @@ def _number(parts: pa.Array, name: str) -> NDArray[np.int64]:
 
 def _month(names: pa.Array) -> NDArray[np.int64]:
     """The number of the month of each name, 0 of what is none."""
-    places = pc.index_in(pc.ascii_lower(names), _SPELT).fill_null(len(_SPELT))
+    places = pc.index_in(pc.ascii_lower(names), pa.array(_SPELT)).fill_null(len(_SPELT))
     return np.asarray(_OF_SPELT[places.to_numpy(zero_copy_only=False)])
