@@ -744,7 +744,7 @@ def test_progress_is_told_of_every_block(tmp_path):
 def test_a_survey_is_a_sample_encoded(tmp_path):
     X = numbers(3000)
     np.save(tmp_path / "x.npy", X)
-    found = survey(tmp_path / "x.npy", sample=100)
+    found = survey(tmp_path / "x.npy", sample=100, scale="standard")
     assert found.n_rows == 3000
     everything = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     assert all(np.abs(everything - row).sum(axis=1).min() < 1e-4 for row in found.rows)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from protosieve import InputError, select
-from protosieve.insight import ResultWithData, feature_matches
+from protosieve.insight import ResultWithData, describe, feature_matches, quality_sentences
+from protosieve.report._page import page_data
 
 DAYS = [f"{1 + i % 12}/{1 + i % 11}/{2000 + i % 20}" for i in range(60)]
 
@@ -113,3 +114,34 @@ def test_the_features_of_a_ranked_column_are_shown_in_its_own_units(tmp_path):
     [match] = [item for item in feature_matches(ResultWithData.of(result)).items if item.name == "income"]
     np.testing.assert_allclose(match.data, np.quantile(income, [0.05, 0.25, 0.5, 0.75, 0.95]), rtol=0.05)
     assert match.distance < 0.1
+
+
+def test_what_only_the_target_has_is_told(tmp_path):
+    inputs = csv(tmp_path / "in.csv", x=np.arange(200) % 17 / 4, colour=["red", "blue"] * 100, same=[1] * 200)
+    target = csv(tmp_path / "to.csv", x=[*numbers(18), 9.5, 8.5], colour=["red"] * 15 + ["green"] * 5, same=[1] * 20)
+    result = select(inputs, 5, target=target)
+    below = sum(x < 0 for x in numbers(18)) + 2
+    told = [f"x is outside its range here in {5 * below} % of its rows", "colour is 'green' in 25 % of its rows"]
+    assert result.provenance["beyond_input"] == told
+    [fact] = [fact for fact in describe(result).summary if fact.name == "Target"]
+    assert fact.note.endswith(f"No prototype can match what only the target has: {'; '.join(told)}")
+    within = csv(tmp_path / "within.csv", x=[1, 2], colour=["red", "blue"], same=[1, 1])
+    assert select(inputs, 5, target=within).provenance["beyond_input"] == []
+
+
+def test_values_without_a_prototype_are_named_and_say_why_a_category_is_off(tmp_path):
+    rng = np.random.default_rng(0)
+    towns = [f"town {i}" for i in rng.integers(30, size=600)]
+    result = select(csv(tmp_path / "t.csv", town=towns, x=numbers(600)), 6)
+    subject = ResultWithData.of(result)
+    matches = feature_matches(subject)
+    [town] = [item for item in matches.items if item.name == "town"]
+    chosen = set(result.table["town"].to_pylist())
+    assert {value.value for value in town.without} == set(towns) - chosen
+    share = 100 * np.mean([one not in chosen for one in towns])
+    assert f"{len(town.without)} of its values, {share:.2g} % of the data, have no prototype" in matches.sentence
+    said = quality_sentences(subject, matches)
+    [line] = [line for line in said if line.startswith("No prototype has town=")]
+    assert line.endswith(f"and {len(town.without) - 6} more values.")
+    missing = [item for item in page_data(describe(result))["coverage"]["features"]["items"] if item["name"] == "town"]
+    assert len(missing[0]["without"]) == len(town.without)

@@ -1,5 +1,6 @@
 """Between the passes: what the survey of all rows settles, and the mean that rows are then judged by."""
 
+import copy
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -52,6 +53,7 @@ class Plan:
     n_prototypes: int
     n_rows: int
     n_target: int
+    beyond: list[str]  # what the target has and the inputs do not
     skipped: LeftOut
     numbering: Numbering
     counts: dict[int, int]
@@ -202,6 +204,7 @@ class Plan:
                 n_prototypes=self.n_prototypes,
                 n_rows=self.n_rows,
                 n_target=self.n_target,
+                beyond=self.beyond,
                 skipped=self.skipped,
                 result=replace(chosen, indices=numbers),
                 judge=judge,
@@ -250,6 +253,7 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
     numbering = Numbering.of(job.inputs, inputs.ends)
     seen, numbers, n_rows = inputs, numbering, inputs.rows
     samples = [_drawn(inputs, numbering)]
+    survey = copy.deepcopy(inputs.survey)  # before it learns what the target is like
     if target is not None:
         seen, numbers = target, Numbering.of(job.targets, target.ends)
         inputs.learn(target, is_same=False)
@@ -266,6 +270,7 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
         n_prototypes=m,
         n_rows=n_rows,
         n_target=seen.rows,
+        beyond=[] if target is None else survey.beyond(encoding, target.survey, samples[1].rows),
         skipped=inputs.skipped,
         numbering=numbering,
         counts=inputs.counts,
