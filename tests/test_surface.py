@@ -56,7 +56,8 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "Piece", "Source", "RowRange", "check_schemas", "explain", "find_sources",
+        "BadRow", "BadRows", "BatchSource", "CsvForm", "Piece", "Source", "RowRange", "check_schemas", "explain",
+        "find_sources",
     ],
     "protosieve.preprocess": [
         "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "ratio_differs", "whole",

@@ -13,6 +13,7 @@ from protosieve import _defaults as default
 from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
+from protosieve.io import CsvForm
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage
@@ -59,6 +60,9 @@ class Options:
     random_state: int | None = default.RANDOM_STATE
     bad_rows: str = default.BAD_ROWS
     format: str | None = None
+    delimiter: str | None = None  # of CSV files
+    encoding: str | None = None
+    decimal: str | None = None
     image_shape: str | None = None  # such as 28x28
     image: str | None = None
     text: str | None = None
@@ -87,9 +91,15 @@ class Options:
             raise ParameterError(
                 f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
             )
+        self.csv  # noqa: B018  # it checks its values
         self._check_shown()
         if self.from_stdin:
             self._check_stdin()
+
+    @property
+    def csv(self) -> CsvForm:
+        """How CSV files are written."""
+        return CsvForm(self.delimiter, self.encoding, self.decimal)
 
     @property
     def from_stdin(self) -> bool:

@@ -50,6 +50,9 @@ def select(
     random_state: int | None = default.RANDOM_STATE,
     bad_rows: str = default.BAD_ROWS,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
     text: str | None = None,
@@ -122,6 +125,9 @@ def select(
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
         ``"error"``: the first row that cannot be used is an error; ``"skip"``: such rows are skipped and counted.
+    delimiter, encoding, decimal : str, optional
+        Of CSV files: what separates cells and begins fractions, by default what the first rows show; and the encoding,
+        by default UTF-8.
     format : str, optional
         Of the inputs, where their names do not tell.
     image_shape : str or tuple, optional
@@ -215,8 +221,8 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
 
 def begin(options: Options, command: str | None = None) -> tuple[Job, list[Source]]:
     """Look at the heads of all files; returns what is to be done, and all files that are read."""
-    inputs = find_sources(options.inputs, options.format)
-    target = [] if options.target is None else find_sources(options.target, options.format)
+    inputs = find_sources(options.inputs, options.format, options.csv)
+    target = [] if options.target is None else find_sources(options.target, options.format, options.csv)
     return job_of(options, inputs, target, command), [*inputs, *target]
 
 
