@@ -60,7 +60,8 @@ SURFACE = {
         "find_sources",
     ],
     "protosieve.preprocess": [
-        "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "ratio_differs", "whole",
+        "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "is_named_like_id", "ratio_differs",
+        "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [

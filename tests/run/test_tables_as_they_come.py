@@ -1,11 +1,14 @@
 """Files as they come: dates in usual forms, and words among numbers."""
 
+import io
 import json
+import sys
+import warnings
 
 import numpy as np
 import pytest
 
-from protosieve import InputError, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, select
 from protosieve.insight import ResultWithData, describe, feature_matches, quality_sentences
 from protosieve.report._page import page_data
 
@@ -145,3 +148,55 @@ def test_values_without_a_prototype_are_named_and_say_why_a_category_is_off(tmp_
     assert line.endswith(f"and {len(town.without) - 6} more values.")
     missing = [item for item in page_data(describe(result))["coverage"]["features"]["items"] if item["name"] == "town"]
     assert len(missing[0]["without"]) == len(town.without)
+
+
+def test_ids_of_other_things_are_compared_with_a_note(tmp_path):
+    path = csv(tmp_path / "t.csv", shop_id=[i % 20 for i in range(100)], year=[2000 + i % 9 for i in range(100)])
+    words = (
+        "compared by column 'shop_id', whole numbers that are named like an id; .* categorical='shop_id' or exclude="
+    )
+    with pytest.warns(ProtosieveWarning, match=words) as caught:
+        select(path, 5)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        select(path, 5, categorical="shop_id")
+        select(path, 5, features=["shop_id", "year"])
+
+
+def test_a_stream_whose_tail_comes_late_is_encoded_again(tmp_path, monkeypatch):
+    """The first rows of a stream know nothing of the tail; in the end ranks are those of all rows."""
+    rng = np.random.default_rng(0)
+    sales = np.r_[rng.normal(size=12_000), np.exp(3 * rng.normal(size=12_000))].round(4)
+    path = csv(tmp_path / "t.csv", sales=sales, x=rng.normal(size=24_000).round(3))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    result = select("-", 20)
+    assert "sales has another range" in result.provenance["unlike_head"]["differences"]
+    assert "1 heavy-tailed column compared by ranks, made normal: sales" in said(result)
+    [match] = [item for item in feature_matches(ResultWithData.of(result)).items if item.name == "sales"]
+    assert match.distance < 0.15
+
+
+def test_a_stream_of_ids_leaves_them_out(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    path = csv(tmp_path / "t.csv", id=range(24_000), x=rng.normal(size=24_000).round(3))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    result = select("-", 20)
+    assert result.encoding.names == ["x"]
+    assert result.provenance["unlike_head"] is None
+
+
+def test_ranks_do_not_depend_on_partitions(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"sales": np.exp(2 * rng.normal(size=3000)).round(4), "x": rng.normal(size=3000).round(3)}
+    paths = [csv(tmp_path / f"{i}.csv", **{name: of[i::3] for name, of in columns.items()}) for i in range(3)]
+    whole, parts = select(paths, 20), select(paths, 20, partition_rows=500)
+    assert whole.encoding.steps[0].kind == "ranked"
+    np.testing.assert_array_equal(whole.encoding.steps[0].knots, parts.encoding.steps[0].knots)
+    np.testing.assert_array_equal(whole.indices, parts.indices)
+
+
+def test_an_option_for_csv_files_is_refused_without_any(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((5, 2)))
+    with pytest.raises(ParameterError, match=r"delimiter is for CSV files, and .*x\.npy is none; leave it out"):
+        select(tmp_path / "x.npy", 2, delimiter=";")

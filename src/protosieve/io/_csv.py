@@ -31,6 +31,11 @@ class CsvForm:
     encoding: str | None = None
     decimal: str | None = None
 
+    @property
+    def given(self) -> str | None:
+        """The first that users say."""
+        return next((name for name, value in vars(self).items() if value is not None), None)
+
     def __post_init__(self) -> None:
         given = self.delimiter
         if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n'):

@@ -133,7 +133,10 @@ def explain(error: BaseException) -> str:
 
 def not_utf8(byte: int) -> str:
     """The message for text that is not UTF-8; ``byte`` is the first invalid one."""
-    return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
+    return (
+        f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, name that of a CSV file, or convert it: "
+        "iconv -f latin1 -t utf8)"
+    )
 
 
 def _distinct(schema: pa.Schema, name: str) -> pa.Schema:

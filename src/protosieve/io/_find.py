@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.io._csv import CsvForm
+from protosieve.io._csv import CsvForm, CsvSource
 from protosieve.io._file_source import explain, reading
 from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
 from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
@@ -53,7 +53,11 @@ def find_sources(
         raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
     locations = [location for path in paths for location in _locations(path, format)]
     _check_distinct(locations)
-    return [source_of(location, format, csv or CsvForm()) for location in locations]
+    form = csv or CsvForm()
+    sources = [source_of(location, format, form) for location in locations]
+    if form.given and not any(isinstance(source, CsvSource) for source in sources):
+        raise ParameterError(f"{arg(form.given)} is for CSV files, and {sources[0].name} is none; leave it out")
+    return sources
 
 
 def _locations(path: str, wanted: str | None) -> Iterator[Location]:

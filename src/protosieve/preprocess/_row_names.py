@@ -1,7 +1,6 @@
 """Whether a column of numbers only names the rows."""
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,18 +31,19 @@ def names_rows(name: str, sample: SampledRows, place: int) -> bool:
     >>> names_rows("t", rows, 0), names_rows("year", rows, 0), names_rows("user_id", rows, 0), names_rows("id", rows, 1)
     (True, False, True, False)
     """
-    values, words = sample.rows[:, place].astype(np.float64), _words(name)
+    values = sample.rows[:, place].astype(np.float64)
     known = values[~np.isnan(values)]
-    if len(known) < 2 or (known != np.rint(known)).any() or not _MEASURES.isdisjoint(words):
+    if len(known) < 2 or (known != np.rint(known)).any() or not _MEASURES.isdisjoint(_words(name)):
         return False
-    if is_named_like_id(words):
+    if is_named_like_id(name):
         return len(np.unique(known)) >= _DISTINCT * len(known)
     return len(known) == len(values) >= _ROWS and _rises_steadily(values, sample)
 
 
-def is_named_like_id(words: Sequence[str]) -> bool:
-    """Whether the words of a name end, or begin, as those of ids do."""
-    return bool(words) and (words[-1] in _NAMES or words[0] in _FIRST)
+def is_named_like_id(name: str) -> bool:
+    """Whether the words of a name end, or begin, as those of ids do, and none is of a measure."""
+    words = _words(name)
+    return bool(words) and (words[-1] in _NAMES or words[0] in _FIRST) and _MEASURES.isdisjoint(words)
 
 
 def _words(name: str) -> list[str]:
