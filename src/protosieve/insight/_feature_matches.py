@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from protosieve._formatting import cut, spelt
+from protosieve._formatting import counted, cut, spelt
 from protosieve._typing import Array, Float64
 from protosieve.insight._features import Feature, as_date
 from protosieve.insight._result_with_data import ResultWithData
@@ -158,5 +158,5 @@ def without_prototypes(matches: FeatureMatches) -> list[str]:
     found = [(item.name, value) for item in matches.items if isinstance(item, CategoryMatch) for value in item.without]
     found.sort(key=lambda one: -(one[1].data or 0))
     named = [f"{name}={cut(value.value, 40)} ({100 * (value.data or 0):.2g} %)" for name, value in found[:_NAMED]]
-    more = f" and {len(found) - _NAMED:,} more values" if len(found) > _NAMED else ""
+    more = f" and {counted(len(found) - _NAMED, 'more value')}" if len(found) > _NAMED else ""
     return [f"No prototype has {', '.join(named)}{more}."] if found else []

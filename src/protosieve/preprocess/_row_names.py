@@ -10,8 +10,8 @@ from protosieve.sampling import SampledRows
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # the last word of a name
 _NAMES = {
-    "guid", "id", "ids", "idx", "index", "key", "no", "nr", "num", "number", "objectid", "oid", "pk", "row", "rowid",
-    "rownum", "serial", "uid", "unnamed", "userid", "uuid",
+    "guid", "id", "ids", "idx", "index", "key", "no", "nr", "num", "number", "objectid", "oid", "pid", "pk", "row",
+    "rowid", "rownum", "serial", "uid", "unnamed", "userid", "uuid",
 }  # fmt: skip
 _FIRST = ("id", "index", "unnamed")  # as in id_customer, and "Unnamed: 0", as pandas calls an index it has read
 _MEASURES = {
@@ -56,6 +56,8 @@ def _words(name: str) -> list[str]:
 
 
 def _rises_steadily(values: Array, sample: SampledRows) -> bool:
+    if len(np.unique(values[:_ROWS])) < _ROWS:  # most columns are told by these
+        return False
     order = np.argsort(sample.numbers)
     steps = np.diff(values[order]) / np.diff(sample.numbers[order])
     usual = float(np.median(steps))
