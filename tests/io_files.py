@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from protosieve.io import BadRows, find_sources
 from protosieve.io._formats import ENDINGS
 
-TABLE_FORMATS = [ending.removeprefix(".") for ending in ENDINGS if ending != ".npy"]  # which holds one column
+# .npy holds one column, and Excel needs more than is installed
+TABLE_FORMATS = [ending.removeprefix(".") for ending in ENDINGS if ending not in (".npy", ".xlsx", ".xls")]
 
 
 def sample(rows=50, seed=0):
@@ -74,11 +75,17 @@ def lines(table):
     return "".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode()
 
 
+def array_of(table):
+    """One array, as people print it."""
+    return json.dumps([json.loads(line) for line in lines(table).splitlines()], indent=1).encode()
+
+
 def encoded(table, ending):
     """The bytes of ``table`` in the format of ``ending``."""
     data = {
         "parquet": parquet, "pq": parquet, "arrow": arrow_file, "feather": arrow_file, "ipc": arrow_stream,
-        "csv": lambda t: text(t, ","), "tsv": lambda t: text(t, "\t"), "jsonl": lines, "ndjson": lines, "npz": npz,
+        "csv": lambda t: text(t, ","), "tsv": lambda t: text(t, "\t"), "jsonl": lines, "ndjson": lines,
+        "json": array_of, "npz": npz,
     }[ending.removesuffix(".gz")](table)  # fmt: skip
     return gzip.compress(data, mtime=0) if ending.endswith(".gz") else data
 

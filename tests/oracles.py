@@ -7,8 +7,10 @@ anything: a run that was decided by less than rounding cannot be compared.
 
 import math
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
+from statistics import NormalDist, mean
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -748,3 +750,32 @@ class CoverSet:
             if best <= self.value * (1 + 1e-12) + 1e-300:
                 return
             self.members = members
+
+
+def ranked(values):
+    """Heavy-tailed values made normal: between the quantiles at -3, -2.95 ... 3 of a normal, one value at a time."""
+    normal, ranks = NormalDist(), {}
+    for score in np.linspace(-3, 3, 121).tolist():
+        knot = {-3.0: values.min(), 3.0: values.max()}.get(score, np.quantile(values, normal.cdf(score)))
+        ranks.setdefault(float(knot), []).append(normal.cdf(score))
+    knots = [(knot, normal.inv_cdf(mean(ranks[knot]))) for knot in sorted(ranks)]
+
+    def score_of(x):
+        (a, low), (b, high) = next(pair for pair in pairwise(knots) if x <= pair[1][0])
+        return low + (high - low) * (x - a) / (b - a)
+
+    return np.array([score_of(x) for x in values.tolist()])
+
+
+def usual_date(text, day_first):
+    """Seconds since 1970 of a date as people write it, by the first of Python's formats that fits; None for no date."""
+    numbers = "%d/%m/%Y" if day_first else "%m/%d/%Y"
+    dates = ["%Y/%m/%d", numbers, "%b %d %Y", "%B %d %Y", "%d %b %Y", "%d %B %Y"]
+    times = ["", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p"]
+    plain = text.replace(".", "/", 2) if text[:1].isdigit() and "." in text[:5] else text.replace(",", "")
+    for date, time in ((date, time) for date in dates for time in times):
+        try:
+            return (datetime.strptime(plain, date + time) - datetime(1970, 1, 1)) / timedelta(seconds=1)
+        except ValueError:
+            continue
+    return None

@@ -58,11 +58,12 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "Piece", "STREAM", "Source", "RowRange", "check_schemas", "explain",
-        "find_sources", "index_of", "is_table", "tables_in",
+        "BadRow", "BadRows", "BatchSource", "CsvForm", "Piece", "STREAM", "Source", "RowRange", "check_schemas",
+        "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
-        "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "ratio_differs", "whole",
+        "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "is_named_like_id", "ratio_differs",
+        "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [

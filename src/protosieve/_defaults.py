@@ -8,4 +8,4 @@ METHOD = "swap"
 PARTITION_ROWS = 250_000
 RANDOM_STATE = 0
 SAMPLE = 16384  # rows that `compare` and `survey` keep
-SCALE = "standard"
+SCALE = "auto"

@@ -37,10 +37,11 @@ def test_a_run_over_files_tells_everything(clerk):
     assert [line["name"] for line in found["summary"]] == [
         "Rows", "Columns", "Target", "Method", "Prototypes", "Kernel", "Judged by", "Shown beside"
     ]  # fmt: skip
-    beside, features, carried = found["quality"]["sentences"]
+    beside, features, carried, without = found["quality"]["sentences"]
     assert beside.startswith("6 random rows with the best weights would leave")
     assert features == found["coverage"]["features"]["sentence"]
     assert carried.startswith("The 6 prototypes carry ")
+    assert without.startswith("No prototype has colour=")
     assert found["quality"]["curve"]["count"] == [1, 2, 3, 4, 5, 6]
     random = clerk.provenance["residual_of_random_rows"]
     assert found["quality"]["curve"]["random"] == pytest.approx(random, rel=1e-4)

@@ -93,7 +93,9 @@ def test_a_link_to_a_file_is_that_file(folder):
 def test_a_folder_of_nothing_known_lists_the_endings(folder):
     (folder / "docs").mkdir()
     (folder / "docs/readme.md").write_text("hello")
-    with pytest.raises(InputError, match=r"^docs: no file in it has a known ending \(\.parquet, \.pq, .*\.npz\); name"):
+    with pytest.raises(
+        InputError, match=r"^docs: no file in it has a known ending \(\.parquet, \.pq, .*\.npz, \.xlsx, \.xls\); name"
+    ):
         find_sources("docs")
     with pytest.raises(InputError, match=r"^docs: no file in it has a known ending \(\.csv, \.csv\.gz\); name files"):
         find_sources("docs", "csv")
@@ -207,7 +209,7 @@ def test_a_pipe_is_read_once(pipe):
             encoded(sample(), "arrow"),
             r"^standard input: an Arrow file has its index at the end.*or pipe an Arrow stream",
         ),
-        (b"[1, 2]", r"^standard input: begins with '\[': one JSON array is not JSON lines; write one object per line"),
+        (b"[1, 2]", r"^standard input, row 0: is a number, not an object; give an object per line, or an array of obj"),
     ],
 )
 def test_what_a_pipe_cannot_bring_says_so(data, match, pipe):

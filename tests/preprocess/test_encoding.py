@@ -152,6 +152,8 @@ def test_mixed_tables_are_what_pandas_makes_of_them(rows, scale):
         }[scale]
         if values.nunique() > 1:
             expected[name] = (values.fillna(values.mean()) - centre) / width
+            if values.isna().mean() >= 0.1:
+                expected[f"{name}=missing"] = values.isna() * values.std(ddof=0) / width
     for name in ("c", "b"):
         values = [None if row[name] is None else str(row[name]).lower() for row in rows]
         if len(set(values)) > 1:
@@ -281,7 +283,9 @@ def test_everything_about_an_encoding_fits_in_json():
     assert told["columns"] == {
         "age": "number", "colour": "category", "day": "date", "vec": "embedding", "flag": "category"
     }  # fmt: skip
-    assert [step["step"] for step in told["steps"]] == ["scaled", "one-hot", "scaled", "copied", "one-hot"]
+    assert [step["step"] for step in told["steps"]] == [
+        "scaled", "missing", "one-hot", "scaled", "copied", "one-hot"
+    ]  # fmt: skip
 
 
 def test_new_rows_may_come_as_table_frame_or_dict_with_columns_in_any_order():
@@ -378,7 +382,7 @@ def test_the_lines_say_what_was_done_and_what_was_not():
         "1 date column standardised, as seconds: born",
         "colour: 3 of 5 categories, the rest as 'other'",
         "sex: 1 category, nulls as 'missing'",
-        "12 nulls in age replaced by its mean",
+        "12 nulls in age replaced by its mean, and compared as missing",
         "dropped: year, word, the same in every row",
         "dropped: empty, void, null in every row",
         "left out: photo, binary, neither numbers nor text",
@@ -464,9 +468,9 @@ def test_large_float32_values_whose_sum_overflows_are_no_error():
 
 
 @pytest.mark.parametrize("scale", ["Standard", "", None, 3])
-def test_scale_is_one_of_three(scale):
+def test_scale_is_one_of_four(scale):
     survey, _ = survey_of(pa.table({"a": [1, 2]}))
-    with pytest.raises(ParameterError, match=r"^scale must be one of 'standard', 'minmax', 'none', got "):
+    with pytest.raises(ParameterError, match=r"^scale must be one of 'auto', 'standard', 'minmax', 'none', got "):
         survey.settle(scale)
 
 

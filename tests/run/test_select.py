@@ -671,7 +671,7 @@ def test_a_name_that_is_known_late_is_dropped_over_partitions_too(tmp_path):
             {"goal": "cover", "method": "stream"},
             "method='stream' chooses rows that match the data, and goal='cover' .*; leave one .* use .*method='swap'",
         ),
-        ({"scale": "log"}, "scale must be one of standard, minmax, none, got 'log'"),
+        ({"scale": "log"}, "scale must be one of auto, standard, minmax, none, got 'log'"),
         ({"bad_rows": "fix"}, "bad_rows must be one of error, skip"),
         ({"kernel": "rbf"}, "kernel must be one of cosine, gaussian"),
         ({"kernel": "cosine", "width": 2.0}, "the cosine kernel has no width"),
@@ -735,7 +735,7 @@ def test_progress_is_told_of_every_block(tmp_path):
 def test_a_survey_is_a_sample_encoded(tmp_path):
     X = numbers(3000)
     np.save(tmp_path / "x.npy", X)
-    found = survey(tmp_path / "x.npy", sample=100)
+    found = survey(tmp_path / "x.npy", sample=100, scale="standard")
     assert found.n_rows == 3000
     everything = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     assert all(np.abs(everything - row).sum(axis=1).min() < 1e-4 for row in found.rows)

@@ -18,11 +18,11 @@ from protosieve import _defaults as default
 METHODS = tuple(sorted(protosieve._STREAMING.values()))
 ALL_METHODS = tuple(sorted([*METHODS, *protosieve._BATCH.values(), "random", "kmeans", "cover"]))
 KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomial")
-SCALES = ("minmax", "none", "standard")
+SCALES = ("auto", "minmax", "none", "standard")
 GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 OUTPUT_FORMATS = ("label-studio",)
-FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
+FORMATS = ("arrow", "csv", "excel", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
 # -- what the text of an option becomes
@@ -55,6 +55,15 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def _delimiter(text: str) -> str:
+    r"""A tab is hard to type.
+
+    >>> _delimiter("tab"), _delimiter(";")
+    ('\t', ';')
+    """
+    return "\t" if text in ("tab", "\\t") else text
 
 
 def _names(given: str | list[str]) -> list[str]:
@@ -137,7 +146,7 @@ def _panel(title: str, *options: Option) -> tuple[Option, ...]:
 
 _INPUTS = Option(
     "inputs", (), "INPUT", default=Parameter.empty, repeats=True,
-    help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with the same "
+    help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON, Excel, .npy or .npz, all with the same "
     "columns; - is standard input.",
 )  # fmt: skip
 _RESULT = Option("result", (), "RESULT", "What select -o has written: .parquet or .arrow.", Parameter.empty)
@@ -202,8 +211,12 @@ _COLUMNS = _panel(
         "more.",
     ),
     _option(
-        "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}.",
+        "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}; auto standardises, but takes "
+        "ranks of heavy-tailed columns.",
         default=default.SCALE, offer=_offer(SCALES),
+    ),
+    _switch(
+        "day_first", "Dates such as 01/02/2012 begin with the day, not the month, where the first rows do not tell."
     ),
     _option(
         "max_categories", "N", "Values of a text column that are told apart; the rest count as one.",
@@ -249,6 +262,12 @@ _FILES = _panel(
         "format", "NAME", f"The format of INPUT, if its name does not tell: {', '.join(FORMATS)}.",
         offer=_offer(FORMATS),
     ),
+    _option(
+        "delimiter", "CHARACTER", "What separates the cells of CSV files; by default what the header shows.",
+        value=_delimiter,
+    ),
+    _option("encoding", "NAME", "The encoding of CSV files, such as latin1; by default UTF-8."),
+    _option("decimal", "CHARACTER", "What begins the fractions of numbers in CSV files: . or ,"),
 )  # fmt: skip
 
 _MANY = _panel(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protosieve._formatting import counted, one_line, prototypes, rounded
 from protosieve.cli._flags import in_flags
 from protosieve.cli._table import TableColumn, draw
-from protosieve.insight import ResultWithData, feature_matches, quality_sentences, shown, unlike_head
+from protosieve.insight import ResultWithData, beyond_input, feature_matches, quality_sentences, shown, unlike_head
 from protosieve.result import OURS, Prototypes, arrow_values
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _made(result: Prototypes) -> list[str]:
     beside = "" if new == len(result) else f", beside {len(result) - new:,} chosen before"
     lines = [f"{new:,} of {run['rows']:,} rows of {where}{beside}; kernel {rounded(repr(result.kernel))}"]
     lines += [f"  {line}" for line in map(in_flags, result.encoding.marked())]
-    lines += [f"  {line}" for line in unlike_head(run)]
+    lines += [f"  {line}" for line in [*unlike_head(run), *beyond_input(run)]]
     left_out = run["rows_left_out"]
     if left_out["count"]:
         share = f"{100 * left_out['count'] / (run['rows'] + left_out['count']):.2g} % of all"

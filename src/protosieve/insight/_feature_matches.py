@@ -1,17 +1,19 @@
 """Feature by feature: how the data is distributed, and how the weighted prototypes are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from protosieve._formatting import cut, spelt
+from protosieve._formatting import counted, cut, spelt
 from protosieve._typing import Array, Float64
 from protosieve.insight._features import Feature, as_date
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._sample_judge import thinned
 
 _FEATURES = 200
+_NEAR = 0.1  # of the data
 _VALUES = 12
+_NAMED = 6  # values without a prototype
 _CELLS = 1 << 21  # sorted for the features: of wide rows fewer are looked at
 _QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
@@ -49,13 +51,15 @@ class ValueShares:
 class CategoryMatch:
     """The most frequent values of a category, and how many ``more`` there are.
 
-    ``distance`` is the largest difference of the shares of any set of values.
+    ``distance`` is the largest difference of the shares of any set of values. ``without`` are those that the data has
+    and no prototype.
     """
 
     name: str
     distance: float
     values: list[ValueShares]
     more: int = 0
+    without: list[ValueShares] = field(default_factory=list)
     kind: str = "category"
 
 
@@ -99,12 +103,13 @@ def _match(feature: Feature, data: Array, mine: Array, shares: Float64) -> Numbe
 
 
 def _category(name: str, feature: Feature, rows: Array, mine: Array, shares: Float64) -> CategoryMatch:
-    data, ours = rows.mean(axis=1, dtype=np.float64), mine.astype(np.float64) @ shares
+    data, ours = rows.mean(axis=1, dtype=np.float64) / feature.factor, mine.astype(np.float64) @ shares / feature.factor
     rest = abs(float(data.sum() - ours.sum()))  # values that have no column
-    order = np.argsort(-data, kind="stable")[:_VALUES].tolist()
-    values = [ValueShares(cut(feature.values[i], 80), float(data[i]), float(ours[i])) for i in order]
+    order = np.argsort(-data, kind="stable").tolist()
+    shares_of = [ValueShares(cut(feature.values[i], 80), float(data[i]), float(ours[i])) for i in order]
+    without = [shares_of[nth] for nth, i in enumerate(order) if data[i] > 0 and not mine[i].any()]
     distance = min(1.0, (float(np.abs(data - ours).sum()) + rest) / 2)
-    return CategoryMatch(name, distance, values, max(0, len(feature.values) - _VALUES))
+    return CategoryMatch(name, distance, shares_of[:_VALUES], max(0, len(order) - _VALUES), without)
 
 
 def ks_distance(data: Array, values: Array, weights: Float64) -> float:
@@ -128,8 +133,30 @@ def weighted_quantiles(values: Array, weights: Float64) -> Float64:
 
 
 def _sentence(items: list[NumberMatch | CategoryMatch]) -> str:
-    worst, near = items[0], sum(item.distance <= 0.1 for item in items)
+    worst, near = items[0], sum(item.distance <= _NEAR for item in items)
     if len(items) == 1:
         return f"{worst.name} is matched to within {spelt(worst.distance)} everywhere."
     matched = f"{near:,} of {len(items):,} features {'is' if near == 1 else 'are'} matched to within 10 % everywhere"
-    return f"{matched}; worst is {worst.name}, {spelt(worst.distance)} off."
+    return f"{matched}; worst is {worst.name}, {spelt(worst.distance)} off{_why(worst)}."
+
+
+def _why(worst: NumberMatch | CategoryMatch) -> str:
+    """Why a feature is not matched, and what would help."""
+    if worst.distance <= _NEAR:
+        return ""
+    if isinstance(worst, NumberMatch) or not worst.without:
+        return ": more prototypes match it better"
+    rare, share = len(worst.without), sum(value.data or 0 for value in worst.without)
+    have = "has" if rare == 1 else "have"
+    return (
+        f": {rare:,} of its values, {100 * share:.2g} % of the data, {have} no prototype, and would with more of them"
+    )
+
+
+def without_prototypes(matches: FeatureMatches) -> list[str]:
+    """A sentence about the values of categories that no prototype has, the most frequent first; or nothing."""
+    found = [(item.name, value) for item in matches.items if isinstance(item, CategoryMatch) for value in item.without]
+    found.sort(key=lambda one: -(one[1].data or 0))
+    named = [f"{name}={cut(value.value, 40)} ({100 * (value.data or 0):.2g} %)" for name, value in found[:_NAMED]]
+    more = f" and {counted(len(found) - _NAMED, 'more value')}" if len(found) > _NAMED else ""
+    return [f"No prototype has {', '.join(named)}{more}."] if found else []

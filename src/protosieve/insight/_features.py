@@ -14,7 +14,8 @@ from protosieve.result import Prototypes
 class Feature:
     """A number or date, one encoded column; or a category, a column of 0 and 1 for each value.
 
-    ``kind`` is number, date or category. An encoded number is ``(x - shift) * factor``.
+    ``kind`` is number, date or category. An encoded number is ``(x - shift) * factor``, or where there are ``knots``
+    what lies between their ``scores`` as it does between them. A value of a category is ``factor`` high.
     """
 
     name: str
@@ -23,6 +24,8 @@ class Feature:
     values: tuple[str, ...] = ()
     shift: float = 0.0
     factor: float = 1.0
+    knots: tuple[float, ...] = ()
+    scores: tuple[float, ...] = ()
 
     @property
     def places(self) -> slice:
@@ -30,7 +33,8 @@ class Feature:
 
     def raw(self, encoded: Any) -> Any:
         """Encoded numbers in the user's own units."""
-        return np.asarray(encoded, np.float64) / self.factor + self.shift
+        values = np.asarray(encoded, np.float64)
+        return np.interp(values, self.scores, self.knots) if self.knots else values / self.factor + self.shift
 
 
 def encoding_of(result: Prototypes) -> Mapping[str, Any]:
@@ -50,7 +54,7 @@ def features_of(result: Prototypes) -> list[Feature]:
     found, first = list[Feature](), 0
     for step in encoding["steps"]:
         found += _features(step, encoding["columns"], first)
-        first += len(step["names"]) if "names" in step else step["length"]
+        first += len(step["names"]) if "names" in step else step.get("length", 1)
     return found
 
 
@@ -58,12 +62,21 @@ def _features(step: Mapping[str, Any], kinds: Mapping[str, str], first: int) -> 
     if step["step"] == "one-hot":  # ``colour=red`` is the encoded column of a value
         values = tuple(name[len(step["column"]) + 1 :] for name in step["names"])
         return [Feature(step["column"], "category", first, values)]
+    if step["step"] == "missing":
+        return [Feature(f"{step['column']}=missing", "category", first, ("missing",), factor=step["height"])]
+    if step["step"] == "ranked":
+        kind, knots = _measure(kinds, step["column"]), (tuple(step["knots"]), tuple(step["scores"]))
+        return [Feature(step["column"], kind, first, (), 0.0, 1.0, *knots)]
     if step["step"] != "scaled":
         return []
     return [
-        Feature(name, "date" if kinds.get(name) == "date" else "number", first + i, (), shift, factor)
+        Feature(name, _measure(kinds, name), first + i, (), shift, factor)
         for i, (name, shift, factor) in enumerate(zip(step["names"], step["shift"], step["factor"], strict=True))
     ]
+
+
+def _measure(kinds: Mapping[str, str], name: str) -> str:
+    return "date" if kinds.get(name) == "date" else "number"
 
 
 def list_column(result: Prototypes) -> str | None:

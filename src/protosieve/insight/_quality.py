@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from protosieve._formatting import NOTHING, counted, cut, percent, prototypes
-from protosieve.insight._feature_matches import FeatureMatches
+from protosieve.insight._feature_matches import FeatureMatches, without_prototypes
 from protosieve.insight._features import encoding_of
 from protosieve.insight._residual_curve import ResidualCurve, curve_sentence, residual_curve
 from protosieve.insight._result_with_data import ResultWithData, allowed
@@ -75,9 +75,11 @@ def quality_sentences(
         said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)
-    if subject.result.covers:
-        return [*said, *_not_compared(subject.result), *_covered(subject)]
-    return [*said, *_not_compared(subject.result), *_carried(subject.result)]
+    said += [
+        *_not_compared(subject.result),
+        *(_covered(subject) if subject.result.covers else _carried(subject.result)),
+    ]
+    return said if features is None or subject.is_other_data else [*said, *without_prototypes(features)]
 
 
 def curve_of(subject: ResultWithData) -> ResidualCurve | str:

@@ -86,6 +86,12 @@ def unlike_head(run: Mapping[str, Any]) -> list[str]:
     return [f"{said} So the prototypes were chosen again, from {sample}."]
 
 
+def beyond_input(run: Mapping[str, Any]) -> list[str]:
+    """A note where the target has what no row of the input has."""
+    found = run.get("beyond_input")
+    return [f"No prototype can match what only the target has: {'; '.join(found)}"] if found else []
+
+
 def _named(files: list[Mapping[str, Any]]) -> str:
     if len(files) == 1:
         return PurePath(str(files[0]["name"])).name
@@ -100,7 +106,8 @@ def _target(result: Prototypes) -> list[tuple[str, str, str | None]]:
     if result.kernel is None:
         return [("Target", str(result.certificate.whole or "a function of the set"), "what the choice was to be worth")]
     if run.get("target_files"):
-        return [("Target", _named(run["target_files"]), "the prototypes are to match these rows")]
+        note = ". ".join(["the prototypes are to match these rows", *beyond_input(run)])
+        return [("Target", _named(run["target_files"]), note)]
     return [("Target", "the rows themselves", "the prototypes are to stand for all of them")] if run else []
 
 

@@ -1,5 +1,6 @@
 """Files to rows: every format behind one interface."""
 
+from protosieve.io._csv import CsvForm
 from protosieve.io._file_source import explain
 from protosieve.io._find import find_sources
 from protosieve.io._schemas import check_schemas
@@ -11,6 +12,7 @@ __all__ = [
     "BadRow",
     "BadRows",
     "BatchSource",
+    "CsvForm",
     "Piece",
     "RowRange",
     "Source",

@@ -4,27 +4,60 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar, final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io._csv_rows import LONGEST_ROW, CsvRows
 from protosieve.io._file_source import BOM, Batch, TextSource, not_utf8
-from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, guessed, has_decimal_commas
-from protosieve.io._locations import Opened, first_lines
+from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, NUMBER, as_field, guessed, has_decimal_commas
+from protosieve.io._locations import Location, Opened, Recoded, first_lines
 
 _UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
+_COMMAS = (b"protosieve", b"decimal-comma")  # metadata of a column of numbers
 _LONGEST_HEADER = 1 << 22
 _DELIMITERS = ",\t;|"
 _NUMBER = re.compile(NUMBER, re.ASCII)
+
+
+@dataclass(frozen=True)
+class CsvForm:
+    """How CSV files are written, where users say so: what separates cells, the encoding, what begins fractions."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The first that users say."""
+        return next((name for name, value in vars(self).items() if value is not None), None)
+
+    def __post_init__(self) -> None:
+        given = self.delimiter
+        if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n'):
+            raise ParameterError(
+                f"{arg('delimiter')} must be one character of ASCII, and no quote, such as ';' or a tab; got {given!r}"
+            )
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"{arg('decimal')} must be '.' or ',', got {self.decimal!r}")
+        try:
+            "".encode(self.encoding or "utf-8")
+        except LookupError as error:
+            raise ParameterError(
+                f"{arg('encoding')} must be one that Python knows, such as 'latin1' or 'utf-16'; got {self.encoding!r}"
+            ) from error
 
 
 class CsvSource(TextSource):
     """Text with a header line. Cells are given as text, as they are written; `schema` says what they seem to mean.
 
     Cells are separated by ``delimiter``, or by another where the header has only others: see `read_header`. All columns
-    are parsed, whichever are asked for: whether a row is bad does not depend on them.
+    are parsed, whichever are asked for: whether a row is bad does not depend on them. Of numbers with decimal commas
+    the cells have points: all such columns where the ``form`` says so, else where commas separate no cells.
     """
 
     format = "csv"
@@ -32,15 +65,23 @@ class CsvSource(TextSource):
     endings = (".csv", ".csv.gz")
     delimiter: ClassVar[str] = ","
 
+    def __init__(self, location: Location, form: CsvForm = CsvForm()):
+        super().__init__(location)
+        self.form = form
+
     def _head(self) -> pa.Schema:
-        with self.location.peek().unpacked() as opened:
-            names, delimiter = read_header(opened.file, self.delimiter, self.name)
+        with self.location.peek() as stored, self._text(stored) as opened:
+            names, delimiter = self._header(opened)
             cells = self._first_rows(opened.file, names, delimiter)
-        schema = pa.schema([(name, guessed(cells[name])) for name in names])
-        for name in names if delimiter == ";" else []:  # where commas separate no cells, they may be decimal
-            if pa.types.is_string(schema.field(name).type) and has_decimal_commas(cells[name]):
-                raise InputError(f"{self.name}: column {name!r} has decimal commas; write numbers with a decimal point")
-        return schema
+        may_have_commas = self.form.decimal == "," or (self.form.decimal is None and delimiter != ",")
+        return pa.schema([_field(name, cells[name], may_have_commas) for name in names])
+
+    def _header(self, opened: Opened) -> tuple[list[str], str]:
+        return read_header(opened.file, self.form.delimiter or self.delimiter, self.name, self.form.delimiter is None)
+
+    def _text(self, opened: Opened) -> Opened:
+        unpacked = opened.unpacked()
+        return unpacked if self.form.encoding is None else unpacked.through(Recoded(unpacked.file, self.form.encoding))
 
     def _first_rows(self, file: BinaryIO, names: list[str], delimiter: str) -> pa.Table:
         """The rows from which types are guessed: the first lines, or more if the first row is longer."""
@@ -57,8 +98,10 @@ class CsvSource(TextSource):
         return pa.table({name: pa.array([], pa.string()) for name in names})
 
     def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
-        names, delimiter = read_header(opened.file, self.delimiter, self.name)
-        return CsvRows(opened.arriving, names, delimiter).batches()
+        names, delimiter = self._header(opened)
+        commas = [field.name for field in self.schema() if _COMMAS in (field.metadata or {}).items()]
+        for numbers, table, problems in CsvRows(opened.arriving, names, delimiter).batches():
+            yield numbers, _with_points(table, commas), problems
 
 
 @final
@@ -71,10 +114,26 @@ class TsvSource(CsvSource):
     delimiter = "\t"
 
 
-def read_header(stream: Any, delimiter: str, file: str) -> tuple[list[str], str]:
+def _field(name: str, cells: pa.ChunkedArray, may_have_commas: bool) -> pa.Field:
+    """A column as its first cells show it."""
+    kind = guessed(cells)
+    if may_have_commas and pa.types.is_string(kind) and has_decimal_commas(cells):
+        return pa.field(name, pa.float64(), metadata=dict([_COMMAS]))
+    return as_field(name, kind, cells)
+
+
+def _with_points(table: pa.Table, names: list[str]) -> pa.Table:
+    for name in names:
+        cells = pc.replace_substring(table[name], ",", ".", max_replacements=1)
+        table = table.set_column(table.schema.get_field_index(name), name, cells)
+    return table
+
+
+def read_header(stream: Any, delimiter: str, file: str, may_differ: bool = True) -> tuple[list[str], str]:
     r"""The names and what separates them; the stream then stands at the first row. ``file`` is for messages.
 
-    A header that does not have the ``delimiter`` may have another: the most frequent of comma, tab, ``;`` and ``|``.
+    A header that does not have the ``delimiter`` may have another: the most frequent of comma, tab, ``;`` and ``|``,
+    unless it must not differ.
 
     >>> read_header(io.BytesIO(b"id;height;weight\n"), ",", "rows.csv")
     (['id', 'height', 'weight'], ';')
@@ -83,11 +142,12 @@ def read_header(stream: Any, delimiter: str, file: str) -> tuple[list[str], str]
         text = _header_line(stream, file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{file}: the header line {not_utf8(error.object[error.start])}; save the file as UTF-8"
+            f"{file}: the header line {not_utf8(error.object[error.start])}; save the file as UTF-8, or name its "
+            f"encoding, such as {arg('encoding', 'latin1')}"
         ) from error
     names = _split(text, delimiter)
     other = max(_DELIMITERS, key=text.count)
-    if len(names) == 1 and len(_split(text, other)) > 1:
+    if may_differ and len(names) == 1 and len(_split(text, other)) > 1:
         names, delimiter = _split(text, other), other
     if len(names) > 1 and not names[0].strip():
         names[0] = _UNNAMED

@@ -88,7 +88,7 @@ class TextSource(FileSource):
 
     @final
     def _rows(self, columns: list[str], start: int, bad: BadRows) -> Iterator[Piece]:
-        with self.location.open().unpacked() as opened:
+        with self.location.open() as stored, self._text(stored) as opened:
             for numbers, table, problems in self._batches(opened, start):
                 wrong = sorted(number for number in problems if number >= start)
                 before = 0 if bad.skip or not wrong else int(np.searchsorted(numbers, wrong[0]))
@@ -98,6 +98,10 @@ class TextSource(FileSource):
                     bad.found(BadRow(self.name, number, problems[number]))
                 if len(numbers):
                     yield Piece(table.select(columns), numbers, opened.taken)
+
+    @abstractmethod
+    def _text(self, opened: Opened) -> Opened:
+        """The text as UTF-8, in lines."""
 
     @abstractmethod
     def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
@@ -129,7 +133,10 @@ def explain(error: BaseException) -> str:
 
 def not_utf8(byte: int) -> str:
     """The message for text that is not UTF-8; ``byte`` is the first invalid one."""
-    return f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, convert it: iconv -f latin1 -t utf8)"
+    return (
+        f"is not UTF-8 (byte 0x{byte:02X}: if the file has another encoding, name that of a CSV file, or convert it: "
+        "iconv -f latin1 -t utf8)"
+    )
 
 
 def distinct(schema: pa.Schema, name: str) -> pa.Schema:

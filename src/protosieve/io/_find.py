@@ -11,22 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from protosieve.errors import InputError, ParameterError, arg
+from protosieve.io._csv import CsvForm, CsvSource
 from protosieve.io._file_source import explain, reading
 from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
 from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
 from protosieve.io._source import Source
 
+_BESIDE = (".json", ".json.gz", ".xlsx", ".xls")  # beside other files in a folder these tell about them
 _LOOK = 2000  # names in a folder that are compared with a misspelt one
 
 Input = str | os.PathLike[str]
 
 
-def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> list[Source]:  # noqa: A002  # as users say
+def find_sources(
+    inputs: Input | Sequence[Input],
+    format: str | None = None,  # noqa: A002  # as users say
+    csv: CsvForm | None = None,
+) -> list[Source]:
     r"""The files that ``inputs`` name, in the order given; within a folder or pattern sorted by path.
 
     An input is a path, a folder (searched through; files that begin with ``.`` or ``_`` and those of unknown endings
     are passed over), a pattern (``*``, ``?``, ``[]``, ``**``), a URL (``s3://...``, through fsspec) or ``-`` for
-    standard input. A path that exists is taken as it stands. ``format`` overrides what endings say.
+    standard input. A path that exists is taken as it stands. ``format`` overrides what endings say, and ``csv`` says
+    how CSV files are written.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -46,7 +53,11 @@ def find_sources(inputs: Input | Sequence[Input], format: str | None = None) -> 
         raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
     locations = [location for path in paths for location in _locations(path, format)]
     _check_distinct(locations)
-    return [source_of(location, format) for location in locations]
+    form = csv or CsvForm()
+    sources = [source_of(location, format, form) for location in locations]
+    if form.given and not any(isinstance(source, CsvSource) for source in sources):
+        raise ParameterError(f"{arg(form.given)} is for CSV files, and {sources[0].name} is none; leave it out")
+    return sources
 
 
 def _locations(path: str, wanted: str | None) -> Iterator[Location]:
@@ -102,7 +113,8 @@ def _is_hidden(path: str) -> bool:
 def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
     """The files of a folder with a known ending; if a format is named, those with its endings or with none."""
     if wanted is None:
-        found = [path for path in files if format_of(path)]
+        every = [path for path in files if format_of(path)]
+        found = [path for path in every if not path.lower().endswith(_BESIDE)] or every
     else:
         found = [path for path in files if format_of(path) == wanted or "." not in path.rsplit("/", 1)[-1]]
     if not found:

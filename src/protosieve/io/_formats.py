@@ -2,7 +2,8 @@
 
 from protosieve.errors import InputError, arg
 from protosieve.io._arrow import ArrowSource
-from protosieve.io._csv import CsvSource, TsvSource
+from protosieve.io._csv import CsvForm, CsvSource, TsvSource
+from protosieve.io._excel import ExcelSource
 from protosieve.io._file_source import BOM, FileSource, reading
 from protosieve.io._jsonlines import JsonLinesSource
 from protosieve.io._locations import Location, Pipe
@@ -12,7 +13,7 @@ from protosieve.io._source import Source
 
 # All formats: each class says its name, endings and first bytes. Add a new one here.
 _SOURCES: tuple[type[FileSource], ...] = (
-    ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource,
+    ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource, ExcelSource,
 )  # fmt: skip
 FORMATS = {source.format: source for source in _SOURCES}
 ENDINGS = {ending: source.format for source in _SOURCES for ending in source.endings}
@@ -30,7 +31,7 @@ def format_of(path: str) -> str | None:
     return next((name for ending, name in ENDINGS.items() if lower.endswith(ending)), None)
 
 
-def source_of(location: Location, name: str | None) -> Source:
+def source_of(location: Location, name: str | None, csv: CsvForm) -> Source:
     """The reader of a file, in the format ``name``, or if that is ``None`` in the format it seems to have."""
     pipe = isinstance(location, Pipe)
     found = name or (_sniffed(location) if pipe else format_of(location.name))
@@ -43,7 +44,8 @@ def source_of(location: Location, name: str | None) -> Source:
         raise InputError(
             f"{location.name}: {found} has its index at the end, so it cannot be read from a pipe; give the file's path"
         )
-    return FORMATS[found](location)
+    reader = FORMATS[found]
+    return reader(location, csv) if issubclass(reader, CsvSource) else reader(location)
 
 
 def _sniffed(location: Location) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from protosieve._cell_texts import are_missing
 from protosieve.io._file_source import not_utf8
 
 # Arrow takes NaN and infinity, which are not JSON. In text this is rare, and then only costs time.
@@ -114,7 +115,10 @@ def _by_hand(lines: list[bytes], known: pa.Schema | None) -> Objects:
     problems = {position: value for position, value in enumerate(parsed) if isinstance(value, str)}
     names = list(dict.fromkeys(key for row in rows for key in row)) if known is None else known.names
     texts = set() if known is None else {field.name for field in known if pa.types.is_string(field.type)}
-    table = pa.table([_column([row.get(name) for row in rows], name in texts) for name in names], names=names)
+    columns = [[row.get(name) for row in rows] for name in names]
+    if known is None:
+        columns = list(map(_without_words, columns))
+    table = pa.table([_column(values, name in texts) for name, values in zip(names, columns, strict=True)], names=names)
     there = set(names)
     others = (key for row in rows for key, value in row.items() if key not in there and value is not None)
     return Objects(table, problems, Counter(others))
@@ -158,6 +162,17 @@ def _column(values: list[Any], text: bool) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowException, OverflowError):
         return pa.array(list(map(_spelt, values)), pa.string())
+
+
+def _without_words(values: list[Any]) -> list[Any]:
+    """The first values of a column of numbers without the few that are text: as nulls or bad rows these come later."""
+    numbers = [type(value) in (int, float) for value in values]
+    texts = [value for value in values if isinstance(value, str)]
+    others = sum(value is not None for value in values) - sum(numbers)
+    strange = len(texts) - (pc.sum(are_missing(pa.array(texts))).as_py() if texts else 0)
+    if others != len(texts) or not texts or sum(numbers) < max(9 * strange, 1):
+        return values
+    return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
 
 
 def _has_long(column: pa.ChunkedArray) -> bool:

@@ -1,5 +1,6 @@
 """Where bytes come from: a file on this machine, a file behind a URL, or a pipe, which can be read once."""
 
+import codecs
 import gzip
 import io
 import os
@@ -12,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, final
 
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 
 _GZIP = b"\x1f\x8b"
 _BUFFER, _LOOK = 1 << 18, 1 << 20
@@ -50,6 +51,10 @@ class Opened:
             return self
         return Opened(gzip.GzipFile(fileobj=self.file, mode="rb"), self._pipe, self._stored)
 
+    def through(self, made: io.RawIOBase) -> "Opened":
+        """A stream that is made of this one."""
+        return Opened(io.BufferedReader(made, _BUFFER), self._pipe, self._stored)
+
     def __enter__(self) -> "Opened":
         return self
 
@@ -57,6 +62,52 @@ class Opened:
         self.file.close()
         if self._pipe is None:
             self._stored.close()  # closing a GzipFile leaves what is below it open
+
+
+class Changed(io.RawIOBase, ABC):
+    """A stream of bytes made of another, some at a time."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._made = file, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._made = self._made or self._more()
+        part, self._made = self._made[: len(buffer)], self._made[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    @abstractmethod
+    def _more(self) -> bytes:
+        """The next bytes; none at the end."""
+
+
+@final
+class Recoded(Changed):
+    """Text in another encoding, as UTF-8."""
+
+    def __init__(self, file: Any, encoding: str) -> None:
+        super().__init__(file)
+        self._encoding, self._decoder = encoding, codecs.getincrementaldecoder(encoding)()
+
+    def _more(self) -> bytes:
+        made, data = "", b"more"
+        while data and not made:
+            data = self._file.read1(_BUFFER)
+            try:
+                made = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"the file is not {self._encoding} ({error.reason}, byte 0x{error.object[error.start]:02X}); name "
+                    f"the right encoding with {arg('encoding')}"
+                ) from error
+        return made.encode()
 
 
 def _has_more(file: Any) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from protosieve._arrow_types import is_number, is_text
+from protosieve._cell_texts import EITHER_FIRST, ORDERS
 from protosieve.errors import InputError
 from protosieve.io._source import Source
 
@@ -52,7 +53,13 @@ def _joined(name: str, known: tuple[str, pa.Field], other: tuple[str, pa.Field])
             f"{other[0]}: column {name!r} holds {then}, and in {known[0]} it holds {first}; "
             "give the column one kind of values throughout"
         )
-    return known[0], _wider(known[1], other[1])
+    return known[0], _ordered(_wider(known[1], other[1]), other[1])
+
+
+def _ordered(known: pa.Field, other: pa.Field) -> pa.Field:
+    """Where one file does not tell the order of day and month, another may."""
+    orders = [(field.metadata or {}).get(b"protosieve", b"").decode() for field in (known, other)]
+    return other.with_type(known.type) if orders[0] in ("", EITHER_FIRST) and orders[1] in ORDERS else known
 
 
 def _wider(known: pa.Field, other: pa.Field) -> pa.Field:

@@ -1,6 +1,5 @@
 """What must be so before rows are selected, and what a user should know: the errors and notes of a plan."""
 
-import itertools
 import math
 import os
 import warnings
@@ -13,7 +12,7 @@ from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._pass import together
 from protosieve.passes._survey import Summary
-from protosieve.preprocess import Encoding, Layout
+from protosieve.preprocess import Encoding, is_named_like_id
 
 _LEAST = 10  # rows of a sample, where it does not hold all: two of them are held out
 _ENOUGH = 1000  # sampled rows, to tell ids from counts
@@ -82,13 +81,20 @@ def _free_memory() -> float:
         return math.inf
 
 
-def note_ids(job: Job, layout: Layout, rows: Array) -> None:
-    """A note on columns of whole numbers that differ in all these rows, and were not asked for: they may be ids."""
-    if len(rows) < _ENOUGH:
-        return
-    ends = itertools.accumulate(column.width for column in layout.items)
-    for column, end in zip(layout.items, ends, strict=True):
-        if column.kind == "number" and column.name not in (job.options.features or []) and _are_ids(rows[:, end - 1]):
+def note_ids(job: Job, encoding: Encoding, rows: Array) -> None:
+    """A note on columns of whole numbers that differ in all rows, or are named like ids, and were not asked for."""
+    asked = [*(job.options.features or []), *encoding.dropped]
+    for column, place in encoding.layout.placed():
+        if column.kind != "number" or column.name in asked:
+            continue
+        if is_named_like_id(column.name) and _are_whole(rows[:, place]):
+            warnings.warn(
+                f"rows are compared by column {column.name!r}, whole numbers that are named like an id; if they only "
+                f"name things, give {arg('categorical', column.name)} or {arg('exclude', column.name)}",
+                ProtosieveWarning,
+                stacklevel=2,
+            )
+        elif len(rows) >= _ENOUGH and _are_ids(rows[:, place]):
             warnings.warn(
                 f"rows are compared by column {column.name!r}, a different whole number in each of {len(rows):,} "
                 f"sampled rows; if it only names rows, give {arg('id', column.name)}",
@@ -99,7 +105,12 @@ def note_ids(job: Job, layout: Layout, rows: Array) -> None:
 
 def _are_ids(values: Array) -> bool:
     few = values[:_ENOUGH]  # most columns are told apart by these
-    return all(len(np.unique(some)) == len(some) and bool((some == np.rint(some)).all()) for some in (few, values))
+    return all(len(np.unique(some)) == len(some) and _are_whole(some) for some in (few, values))
+
+
+def _are_whole(values: Array) -> bool:
+    known = values[~np.isnan(values)]
+    return bool((known == np.rint(known)).all())
 
 
 def check_sample(wanted: int, drawn: int) -> None:

@@ -153,6 +153,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
         image=options.image,
         text=options.text,
         coordinates=options.coordinates,
+        day_first=options.day_first,
     )
     _meet(layout, sources)
     return layout

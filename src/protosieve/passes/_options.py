@@ -15,7 +15,7 @@ from protosieve import _defaults as default
 from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
-from protosieve.io import STREAM
+from protosieve.io import STREAM, CsvForm
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
@@ -56,10 +56,14 @@ class Options:
     categorical: list[str] = dataclasses.field(default_factory=list)
     scale: str = default.SCALE
     max_categories: int = default.MAX_CATEGORIES
+    day_first: bool = False
     sample: int | None = None  # None for one that follows from the number of prototypes
     random_state: int | None = default.RANDOM_STATE
     bad_rows: str = default.BAD_ROWS
     format: str | None = None
+    delimiter: str | None = None  # of CSV files
+    encoding: str | None = None
+    decimal: str | None = None
     image_shape: str | None = None  # such as 28x28
     image: str | None = None
     text: str | None = None
@@ -88,10 +92,16 @@ class Options:
             raise ParameterError(
                 f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
             )
+        self.csv  # noqa: B018  # it checks its values
         self._check_shown()
         self._check_aside()
         if self.is_stream:
             self._check_stream()
+
+    @property
+    def csv(self) -> CsvForm:
+        """How CSV files are written."""
+        return CsvForm(self.delimiter, self.encoding, self.decimal)
 
     @property
     def is_stream(self) -> bool:

@@ -1,5 +1,6 @@
 """Between the passes: what the survey of all rows settles, and the mean that rows are then judged by."""
 
+import copy
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ class Plan:
     n_prototypes: int
     n_rows: int
     n_target: int
+    beyond: list[str]  # what the target has and the inputs do not
     skipped: LeftOut
     numbering: Numbering
     counts: dict[int, int]
@@ -213,6 +215,7 @@ class Plan:
                 n_prototypes=self.n_prototypes,
                 n_rows=self.n_rows,
                 n_target=self.n_target,
+                beyond=self.beyond,
                 skipped=self.skipped,
                 result=replace(chosen, indices=numbers),
                 judge=judge,
@@ -251,24 +254,26 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
             check_some(names, found.rows, found.skipped)
             check_drawn(names, found)
     numbering = Numbering.of(job.inputs, inputs.ends)
-    n_rows = inputs.rows
+    seen, numbers, n_rows = inputs, numbering, inputs.rows
+    samples = [_drawn(inputs, numbering)]
+    survey = copy.deepcopy(inputs.survey)  # before it learns what the target is like
     if target is not None:
+        seen, numbers = target, Numbering.of(job.targets, target.ends)
         inputs.learn(target, is_same=False)
-    encoding = inputs.survey.settle(job.options.scale, job.options.max_categories)
+        samples.append(_drawn(target, numbers))
+    encoding = inputs.survey.settle(job.options.scale, job.options.max_categories, samples)
     check_image_shape(job, encoding)
     m = number_of_prototypes(job, n_rows) if n_prototypes is None else n_prototypes
     size = min(sample_size(job.options, len(encoding.names), n_rows), inputs.sample.size)
     candidates = _encoded(inputs, size, encoding, numbering)
-    seen, numbers, sample = inputs, numbering, candidates
-    if target is not None:
-        seen, numbers = target, Numbering.of(job.targets, target.ends)
-        sample = _encoded(target, size, encoding, numbers)
+    sample = candidates if target is None else _encoded(target, size, encoding, numbers)
     made = Plan(
         job=job,
         encoding=encoding,
         n_prototypes=m,
         n_rows=n_rows,
         n_target=seen.rows,
+        beyond=[] if target is None else survey.beyond(encoding, target.survey, samples[1].rows),
         skipped=inputs.skipped,
         numbering=numbering,
         counts=inputs.counts,
@@ -279,9 +284,14 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
         shown=seen.sample.light(min(MOST, len(sample.rows))).under(numbers.numbers),
     )
     check_sample(min(size, made.n_target), len(sample.rows))
-    assert inputs.sample.rows is not None
-    note_ids(job, inputs.survey.layout, inputs.sample.rows.settled().rows)
+    note_ids(job, encoding, samples[0].rows)
     return made
+
+
+def _drawn(summary: Summary, numbering: Numbering) -> SampledRows:
+    """The rows of a sample, raw."""
+    assert summary.sample.rows is not None
+    return summary.sample.rows.mapped(lambda rows: rows, numbering.numbers).held
 
 
 def _encoded(summary: Summary, size: int, encoding: Encoding, numbering: Numbering) -> UniformSample:

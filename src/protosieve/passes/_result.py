@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Selected:
     random: Array  # as many random rows as there may be prototypes
     shown: DataSample
     unlike: UnlikeHead | None = None
+    beyond: list[str] = field(default_factory=list)  # what the target has and the inputs do not
 
 
 def result_of(found: Selected) -> Prototypes:
@@ -179,6 +180,7 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
         "rows": found.n_rows,
         "rows_of_target": found.n_target,
         "rows_left_out": dataclasses.asdict(found.skipped),
+        "beyond_input": found.beyond,
         "unlike_head": None if found.unlike is None else dataclasses.asdict(found.unlike),
         "encoding": found.encoding.as_dict(),
         "renamed": renamed,

@@ -26,6 +26,7 @@ from protosieve.passes._row_sample import MOST, RowSample
 from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding, FirstRows, Layout, Moments, Survey, ratio_differs
 from protosieve.result import DataSample, Prototypes
+from protosieve.sampling import SampledRows
 from protosieve.selectors import Standing, StreamSelector
 
 _HEAD = 10_000  # rows of standard input, to the end of their block, that settle the encoding and the kernel's width
@@ -72,11 +73,13 @@ class Streamed(Value):
 
     def settle(self) -> None:
         """All that the first rows tell is known: how rows are encoded, and what makes two of them alike."""
-        self.encoding = self.survey.settle(self.job.options.scale, self.job.options.max_categories)
-        check_image_shape(self.job, self.encoding)
         blocks, self.waiting = self.waiting, []
-        raw = np.concatenate([block.rows for block in blocks])
-        note_ids(self.job, self.survey.layout, raw)
+        raw, numbers = (
+            np.concatenate(parts) for parts in zip(*((one.rows, one.numbers) for one in blocks), strict=True)
+        )
+        self.encoding = self._encoding(SampledRows(raw, numbers, np.zeros(len(raw))))
+        check_image_shape(self.job, self.encoding)
+        note_ids(self.job, self.encoding, raw)
         self.head = FirstRows.of(self.survey, raw, np.random.default_rng([self.job.seed, 5]))
         kernel = self._kernel(self.encoding.transform(raw))
         mean = None if self.job.options.covers else CalibratedMean(self.job.options.sample)
@@ -94,6 +97,9 @@ class Streamed(Value):
     def aside(self, encoding: Encoding) -> dict[str, Array]:
         """What stands beside the stream, as arguments of a selector."""
         return self.job.aside.encoded(encoding, np.zeros((0, len(encoding.names)), np.float32))
+
+    def _encoding(self, sample: SampledRows) -> Encoding:
+        return self.survey.settle(self.job.options.scale, self.job.options.max_categories, [sample])
 
     def _feed(self, block: RowBlock) -> None:
         assert self.choice is not None
@@ -155,7 +161,8 @@ class Streamed(Value):
 
     def _unlike(self, head: FirstRows, encoding: Encoding) -> tuple[UnlikeHead | None, Encoding | None]:
         """How the first rows differ from all, and by what to encode rows if they are to be chosen again."""
-        whole = self.survey.settle(self.job.options.scale, self.job.options.max_categories)
+        assert self.sample.rows is not None
+        whole = self._encoding(self.sample.rows.settled().held)
         raw = self._sampled()[: len(self.sample.shown.numbers)]
         found = head.differences(encoding, self.survey, whole, raw)
         words, matters = [one.words for one in found], any(one.matters for one in found)

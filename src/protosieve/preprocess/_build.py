@@ -3,7 +3,8 @@
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,28 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
+from protosieve.preprocess._columns import Column
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
-from protosieve.preprocess._moments import SCALES, Moments
-from protosieve.preprocess._steps import Copied, OneHot, Scaled, Step
-from protosieve.preprocess._wording import listing
+from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
+from protosieve.preprocess._row_names import names_rows
+from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Scaled, Step
+from protosieve.preprocess._wording import NAMING, NUMBERING, listing
+from protosieve.sampling import SampledRows
 
-_FEW, _NAMES = 100, 0.5  # a column of text with more distinct values, and more than half as many as rows, names them
-_NAMING = "it names rows rather than describing them"
+_FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half of its cells different, names rows
+_WIDEST = 256  # columns of numbers; more are of one kind, such as pixels, and ranks of each would take much memory
+_NULLS = 0.1  # of the rows: with fewer the mean is all that a null is
 _LARGEST = float(np.finfo(np.float32).max)
+
+
+class _Cell(NamedTuple):
+    """A raw column of numbers: its name and place, and its number among those that have moments."""
+
+    column: Column
+    name: str
+    place: int
+    nth: int
 
 
 @dataclass
@@ -32,6 +46,8 @@ class EncodingBuilder:
     rows: int
     scale: str
     max_categories: int
+    samples: Sequence[SampledRows] = ()
+    compares_ids: bool = False
     steps: list[Step] = field(default_factory=list, init=False)
     dropped: dict[str, str] = field(default_factory=dict, init=False)
     filled: dict[str, int] = field(default_factory=dict, init=False)
@@ -45,34 +61,75 @@ class EncodingBuilder:
         for scaled, run in itertools.groupby(self.layout.placed(), key=lambda placed: placed[0].scaled):
             if scaled:
                 places = [(column, place, i) for column, place in run for i in range(column.width)]
-                self._scaled([(column.label(i), place + i, next(measured)) for column, place, i in places])
+                self._measures(
+                    [_Cell(column, column.label(i), place + i, next(measured)) for column, place, i in places]
+                )
                 continue
             for column, place in run:
                 if isinstance(column, CategoryColumn):
                     self._one_hot(column, place, next(tallies))
                 else:
                     self.steps.append(Copied(column.name, column.width, place))
+        if not self.steps and NUMBERING in self.dropped.values():
+            return replace(self, compares_ids=True).build()  # there is nothing else to compare rows by
         if not self.steps:
             raise InputError(_nothing_left(self.dropped))
         return Encoding(copy.deepcopy(self.layout), self.rows, self.scale, self.steps, self.dropped, self.filled)
 
-    def _scaled(self, cells: list[tuple[str, int, int]]) -> None:
-        """Raw columns by name, place, and number among those that have ``moments``."""
-        kept = [cell for cell in cells if self._varies(cell[0], cell[2])]
-        if not kept:
-            return
-        names, index = [name for name, _, _ in kept], np.array([i for _, _, i in kept])
+    def _measures(self, cells: list[_Cell]) -> None:
+        """Columns that vary, heavy-tailed ones by their ranks; after them, where many are null, one that says so."""
+        kept = [cell for cell in cells if self._varies(cell)]
+        for cell, run in itertools.groupby(kept, key=lambda cell: cell if self._is_heavy_tailed(cell) else None):
+            if cell is None:
+                self._scaled(list(run))
+            else:
+                low, high = self.moments.low[cell.nth], self.moments.high[cell.nth]
+                self.steps.append(Ranked.of(cell.name, cell.place, self._sampled(cell), low, high))
+        self.steps += [Missing(cell.name, cell.place, self._height(cell)) for cell in kept if self._tells_nulls(cell)]
+
+    def _sampled(self, cell: _Cell) -> Float64:
+        values = np.concatenate([sample.rows[:, cell.place] for sample in self.samples]).astype(np.float64)
+        return values[~np.isnan(values)]
+
+    def _is_heavy_tailed(self, cell: _Cell) -> bool:
+        if self.scale != "auto" or not self.samples or len(self.moments.count) > _WIDEST:
+            return False
+        return is_heavy_tailed(self._sampled(cell), float(self.moments.deviation[cell.nth]))
+
+    def _tells_nulls(self, cell: _Cell) -> bool:
+        return self.filled.get(cell.name, 0) >= _NULLS * self.rows
+
+    def _height(self, cell: _Cell) -> float:
+        """One standard deviation, as encoded: a null, which is at the mean, differs from a value by one variance, and
+        by another for the height; two values differ by two.
+        """
+        for step in self.steps:
+            if isinstance(step, Scaled) and cell.name in step.names:
+                return float(self.moments.deviation[cell.nth] * step.factor[step.names.index(cell.name)])
+        return 1.0  # by ranks
+
+    def _scaled(self, kept: list[_Cell]) -> None:
+        names, index = [cell.name for cell in kept], np.array([cell.nth for cell in kept])
         with np.errstate(all="ignore"):  # what is not finite is refused in the next line but one
             shift, factor = (part[index] for part in SCALES[self.scale].fit(self.moments))
             found = np.stack([self.moments.low, self.moments.high, self.moments.mean])
             ends = (found[:, index] - shift) * factor
         self._check(names, index, factor, ends)
-        self.steps.append(Scaled(names, np.array([place for _, place, _ in kept]), shift, factor, null=ends[2]))
+        self.steps.append(Scaled(names, np.array([cell.place for cell in kept]), shift, factor, null=ends[2]))
 
-    def _varies(self, name: str, i: int) -> bool:
+    def _names_rows(self, cell: _Cell) -> bool:
+        if self.compares_ids or cell.name in self.layout.named or not self.samples or cell.column.kind == "date":
+            return False
+        return names_rows(cell.name, self.samples[0], cell.place)
+
+    def _varies(self, cell: _Cell) -> bool:
+        name, i = cell.name, cell.nth
         nulls = self.rows - int(self.moments.count[i])
         if nulls == self.rows:
             self.dropped[name] = "null in every row"
+            return False
+        if self._names_rows(cell):
+            self.dropped[name] = NUMBERING
             return False
         if self.moments.low[i] == self.moments.high[i]:
             digits = " to 16 digits" if name in self.layout.rounded else ""
@@ -94,12 +151,12 @@ class EncodingBuilder:
 
     def _one_hot(self, column: CategoryColumn, place: int, tally: NDArray[np.int64]) -> None:
         if column.full:
-            self.dropped[column.name] = f"more than {MAX_DISTINCT:,} values: {_NAMING}"
+            self.dropped[column.name] = f"more than {MAX_DISTINCT:,} values: {NAMING}"
             return
         tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
         step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
-        if step.distinct > max(_FEW, _NAMES * self.rows):
-            self.dropped[column.name] = f"nearly every value differs: {_NAMING}"
+        if step.distinct > max(_FEW, _NAMES * tally[1:].sum()) and column.name not in self.layout.named:
+            self.dropped[column.name] = f"nearly every value differs: {NAMING}"
         elif len(step.names) > 1:
             self.steps.append(step)
         else:
@@ -110,7 +167,7 @@ def _nothing_left(dropped: Mapping[str, str]) -> str:
     reasons = listing([f"{name!r} ({why})" for name, why in dropped.items()])
     texts = (
         f", or embeddings of the texts with {arg('embedding')}"
-        if any(why.endswith(_NAMING) for why in dropped.values())
+        if any(why.endswith(NAMING) for why in dropped.values())
         else ""
     )
     return (

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from protosieve._arrow_types import is_number, is_text, is_time
+from protosieve._cell_texts import usual_dates
 from protosieve._rounded import EXACT, are_rounded
 from protosieve._typing import Array, Float64
 
@@ -77,11 +78,14 @@ def _is_another(cell: Any, value: float) -> bool:
     return bool(cell != Decimal(value))
 
 
-def seconds(cells: pa.Array) -> tuple[Array, list[int]]:
-    """Cells without nulls as seconds: since 1970 in UTC, since midnight, or of a duration; no zone means UTC."""
+def seconds(cells: pa.Array, day_first: bool = False) -> tuple[Array, list[int]]:
+    """Cells without nulls as seconds: since 1970 in UTC, since midnight, or of a duration; no zone means UTC.
+
+    ``day_first`` is for text such as 01/02/2012.
+    """
     if is_time(cells.type):
         return _from_ticks(cells), []
-    return _parsed(cells, _DATES)
+    return _parsed(cells, [*_DATES, partial(_to_usual_date, day_first=day_first)])
 
 
 def shown(cells: pa.Array, row: int) -> str:
@@ -117,6 +121,13 @@ def _to_date(cells: pa.Array, unit: str, zone: str | None) -> Float64:
     if unit == "ns":
         _check_years(cells)
     return _from_ticks(cells.cast(pa.timestamp(unit, zone)))
+
+
+def _to_usual_date(cells: pa.Array, day_first: bool) -> Float64:
+    found, good = usual_dates(cells, day_first)
+    if not good.all():
+        raise pa.ArrowInvalid("no date")
+    return found
 
 
 def _check_years(cells: pa.Array) -> None:

@@ -1,21 +1,23 @@
 """Kinds of columns: numbers and dates, one float per cell, and lists, several."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from protosieve._arrow_types import is_list, is_number
+from protosieve._arrow_types import is_list, is_number, is_text
+from protosieve._cell_texts import DAY_FIRST, ORDERS, are_missing
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
-from protosieve.preprocess._cells import Reader, numbers, scattered, seconds, shown
+from protosieve.preprocess._cells import numbers, scattered, seconds, shown
 
 _NULL = -1  # the length of a null
+_WORDS = 5  # for "missing" that are told of
 _LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
 Problems = dict[int, str]  # position of a row in its table -> why it cannot be used
@@ -57,38 +59,68 @@ class Column(ABC):
 
 
 @dataclass
-class _Measure(Column):
-    """One float per cell."""
+class Measure(Column):
+    """One float per cell. Words for "missing", such as "n/a", are nulls; ``words`` are the first that were met."""
 
+    words: list[str] = field(default_factory=list)
     scaled: ClassVar[bool] = True
-    reader: ClassVar[Reader]
     article: ClassVar[str]
 
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
-        values, nulls, failed = scattered(cells, type(self).reader)
+        values, nulls, failed = scattered(cells, self._values)
+        missing = np.zeros(len(cells), np.bool_)
+        if failed and is_text(cells.type):
+            missing[failed] = are_missing(cells.take(failed)).to_numpy(zero_copy_only=False)
         for row in failed:
-            problems.setdefault(row, f"column {self.name!r} holds {shown(cells, row)}, not {self.article}")
+            if not missing[row]:
+                problems.setdefault(row, f"column {self.name!r} holds {shown(cells, row)}, not {self.article}")
+        if missing.any():
+            self._note(cells.filter(pa.array(missing)), grow)
+            nulls = missing if nulls is None else nulls | missing
         return values[:, None], None if nulls is None else nulls[:, None]
+
+    def agree(self, other: "Measure") -> None:
+        """Learn the words of the rows that come after."""
+        self.words = list(dict.fromkeys([*self.words, *other.words]))[:_WORDS]
+
+    def _note(self, cells: pa.Array, grow: bool) -> None:
+        if grow and len(self.words) < _WORDS:  # replaced: a run may be stored while another thread reads
+            found = [text.strip() for text in cells.unique().to_pylist()]
+            self.words = list(dict.fromkeys([*self.words, *found]))[:_WORDS]
+
+    @abstractmethod
+    def _values(self, cells: pa.Array) -> tuple[Array, list[int]]:
+        """Cells without nulls as numbers, and which of them are none."""
 
 
 @storable
 @dataclass
-class NumberColumn(_Measure):
+class NumberColumn(Measure):
     """Integers, floats and decimals."""
 
     kind: ClassVar[str] = "number"
-    reader: ClassVar[Reader] = staticmethod(numbers)
     article: ClassVar[str] = "a number"
+
+    def _values(self, cells: pa.Array) -> tuple[Array, list[int]]:
+        return numbers(cells)
 
 
 @storable
 @dataclass
-class DateColumn(_Measure):
-    """Dates, timestamps, times and durations, as seconds."""
+class DateColumn(Measure):
+    """Dates, timestamps, times and durations, as seconds. ``order`` is that of text such as 01/02/2012: day-first,
+    month-first, or either-first, which is read as month-first; empty where there is none.
+    """
 
+    order: str = ""
     kind: ClassVar[str] = "date"
-    reader: ClassVar[Reader] = staticmethod(seconds)
     article: ClassVar[str] = "a date"
+
+    def _check_form(self) -> None:
+        require(self.order in ("", *ORDERS), "the order of day and month")
+
+    def _values(self, cells: pa.Array) -> tuple[Array, list[int]]:
+        return seconds(cells, self.order == DAY_FIRST)
 
 
 @dataclass

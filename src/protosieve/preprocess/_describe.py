@@ -1,15 +1,16 @@
 """An encoding in plain lines."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from protosieve._cell_texts import EITHER_FIRST
 from protosieve._formatting import counted
 from protosieve.errors import arg
-from protosieve.preprocess._columns import ListColumn
+from protosieve.preprocess._columns import DateColumn, ListColumn, Measure
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
-from protosieve.preprocess._steps import OneHot, Step
-from protosieve.preprocess._wording import listing
+from protosieve.preprocess._steps import Missing, OneHot, Ranked, Step
+from protosieve.preprocess._wording import NUMBERING, listing
 
 _FEW = 8  # columns listed one by one
 
@@ -18,23 +19,35 @@ def description(
     layout: Layout, scale: str, steps: Sequence[Step], filled: Mapping[str, int], dropped: Mapping[str, str]
 ) -> list[str]:
     """What is done with which columns, which nulls are filled in, and what is not used, and why."""
+    ranked = [step.column for step in steps if isinstance(step, Ranked)]
     return [
-        *_measures(layout, SCALES[scale].words, dropped),
+        *_measures(layout, SCALES[scale].words, {*dropped, *ranked}),
+        *_ranked(ranked),
         *_categories([step for step in steps if isinstance(step, OneHot)]),
         *_lists(layout, SCALES[scale].words, dropped),
-        *_nulls(filled),
+        *_dates(layout),
+        *_words(layout, dropped),
+        *_nulls(filled, ranked, {step.column for step in steps if isinstance(step, Missing)}),
         *_rounded(list(layout.rounded)),
         *_reasons("dropped", dropped),
         *_reasons("left out", layout.left_out),
     ]
 
 
-def _measures(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
+def _measures(layout: Layout, done: str, others: Collection[str]) -> Iterator[str]:
     for kind, note in (("number", ""), ("date", ", as seconds")):
-        names = [column.name for column in layout.items if column.kind == kind and column.name not in dropped]
+        names = [column.name for column in layout.items if column.kind == kind and column.name not in others]
         if names:
             verb = done.replace("they are", "it is") if len(names) == 1 else done
             yield f"{counted(len(names), f'{kind} column')} {verb}{note}: {listing(names)}"
+
+
+def _ranked(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield (
+            f"{counted(len(names), 'heavy-tailed column')} compared by ranks, made normal: {listing(names)} "
+            f"({arg('scale', 'standard')} standardises all)"
+        )
 
 
 def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
@@ -62,13 +75,31 @@ def _category(step: OneHot) -> str:
     return f"{step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
 
 
-def _nulls(filled: Mapping[str, int]) -> Iterator[str]:
+def _nulls(filled: Mapping[str, int], ranked: Collection[str], told_apart: Collection[str]) -> Iterator[str]:
     shown = list(filled.items())[:_FEW]
     for name, nulls in shown:
-        yield f"{counted(nulls, 'null')} in {name} replaced by its mean"
+        by = "median" if name in ranked else "mean"
+        apart = ", and compared as missing" if name in told_apart else ""
+        yield f"{counted(nulls, 'null')} in {name} replaced by its {by}{apart}"
     if len(filled) > len(shown):
-        rest = list(filled.values())[len(shown) :]
-        yield f"{counted(sum(rest), 'null')} in {counted(len(rest), 'more column')} replaced by their means"
+        rest = list(filled.items())[len(shown) :]
+        by = "medians or means" if any(name in ranked for name, _ in rest) else "means"
+        of_rest = counted(sum(nulls for _, nulls in rest), "null")
+        yield f"{of_rest} in {counted(len(rest), 'more column')} replaced by their {by}"
+
+
+def _dates(layout: Layout) -> Iterator[str]:
+    names = [column.name for column in layout.items if isinstance(column, DateColumn) and column.order == EITHER_FIRST]
+    if names:
+        yield f"{listing(names)}: dates read as month/day/year ({arg('day_first')} reads them as day/month/year)"
+
+
+def _words(layout: Layout, dropped: Collection[str]) -> Iterator[str]:
+    """Which words were taken for nulls."""
+    measures = [column for column in layout.items if isinstance(column, Measure) and column.name not in dropped]
+    said = _by_word((column.name, listing(list(map(repr, column.words)))) for column in measures if column.words)
+    for words, names in said.items():
+        yield f"{words} in {listing(names)} taken as null"
 
 
 def _rounded(names: Sequence[str]) -> Iterator[str]:
@@ -84,7 +115,8 @@ def _rounded(names: Sequence[str]) -> Iterator[str]:
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
     """Names by reason: "dropped: year, month, the same in every row"."""
     for reason, names in _by_word(why.items()).items():
-        yield f"{what}: {listing(names)}, {reason}"
+        remedy = f"; {arg('features')} compares the columns it names" if reason == NUMBERING else ""
+        yield f"{what}: {listing(names)}, {reason}{remedy}"
 
 
 def _by_word(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

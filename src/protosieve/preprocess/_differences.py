@@ -10,9 +10,9 @@ from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._encoding import Encoding
-from protosieve.preprocess._steps import OneHot, Scaled
+from protosieve.preprocess._steps import OneHot, Ranked, Scaled
 from protosieve.preprocess._survey import Survey
-from protosieve.preprocess._wording import listing
+from protosieve.preprocess._wording import NAMING, listing
 
 _SCALES = 1.25  # times another's: a column, or a kernel, then sees other distances
 _SHIFT = 0.25  # of a column's spread
@@ -64,13 +64,13 @@ class FirstRows:
         ]
 
     def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[ColumnDifference]:
-        before = {name: (shift, factor) for name, shift, factor, _ in _scales(head)}
-        for name, shift, factor, place in _scales(whole):
+        before = {name: step for step, name, _ in _measures(head)}
+        for step, name, place in _measures(whole):
             if name not in before:
-                yield ColumnDifference(f"{name} has one value in the first rows")
-                continue
-            moved = abs(before[name][0] - shift) * factor > _SHIFT
-            if (ratio_differs(before[name][1], factor) or moved) and _apart(self.rows[:, place], sample[:, place]):
+                why = head.dropped.get(name, "")
+                said = "names rows" if why.endswith(NAMING) else "has one value"
+                yield ColumnDifference(f"{name} {said} in the first rows")
+            elif _differ(before[name], step, name) and _apart(self.rows[:, place], sample[:, place]):
                 yield ColumnDifference(f"{name} has another range")
 
     def _categories(self, head: Encoding, survey: Survey, whole: Encoding) -> Iterator[ColumnDifference]:
@@ -95,10 +95,20 @@ class FirstRows:
                 yield ColumnDifference(f"{column.name} is far more often {_named(column, more)}")
 
 
-def _scales(encoding: Encoding) -> Iterator[tuple[str, float, float, int]]:
+def _measures(encoding: Encoding) -> Iterator[tuple[Scaled | Ranked, str, int]]:
+    """The columns of numbers by name and place, with the steps that encode them."""
     for step in encoding.steps:
-        if isinstance(step, Scaled):
-            yield from zip(step.names, step.shift.tolist(), step.factor.tolist(), step.sources, strict=True)
+        if isinstance(step, Scaled | Ranked):
+            yield from ((step, name, place) for name, place in zip(step.names, step.sources, strict=True))
+
+
+def _differ(before: Scaled | Ranked, after: Scaled | Ranked, name: str) -> bool:
+    """Whether a column has another scale; ranks follow every value, and differ wherever values do."""
+    if isinstance(before, Ranked) or isinstance(after, Ranked):
+        return True
+    i, j = before.names.index(name), after.names.index(name)
+    moved = abs(before.shift[i] - after.shift[j]) * after.factor[j] > _SHIFT
+    return bool(moved) or ratio_differs(float(before.factor[i]), float(after.factor[j]))
 
 
 def _apart(first: Array, all_rows: Array) -> bool:

@@ -20,6 +20,7 @@ from protosieve.preprocess._columns import (
     EmbeddingColumn,
     ListColumn,
     MatrixColumn,
+    Measure,
     NumberColumn,
 )
 from protosieve.preprocess._describe import description
@@ -36,7 +37,8 @@ _LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for m
 class Encoding:
     """How the columns of a table become the columns of a float32 matrix; made by `Survey.settle`.
 
-    - **Numbers and dates** are ``(x - shift) * factor``; a null becomes the column's mean.
+    - **Numbers and dates** are ``(x - shift) * factor``; a null becomes the column's mean. Heavy-tailed ones become
+      normal by their ranks, and a null their median. Where a tenth of a column is null, one more says which are.
     - **Categories** are columns of 0 and 1, one per frequent value. These are not standardised, and need not be: of
       two rows drawn at random, a standardised number differs by 2 in expected squared distance (twice its variance),
       and two different values of a category by exactly 2 (1 in each of two columns). A mismatch thus weighs as much
@@ -79,6 +81,10 @@ class Encoding:
         for step in self.steps:
             if isinstance(step, OneHot):
                 require(categories.get(step.source) == step.column, f"{step.column!r:.40} is no column of categories")
+
+    @property
+    def _measures(self) -> list[Measure]:
+        return [column for column in self.layout.items if isinstance(column, Measure)]
 
     @property
     def names(self) -> list[str]:
@@ -148,6 +154,12 @@ class Encoding:
             "dtype": self.layout.dtype,
             "columns": {column.name: column.kind for column in self.layout.items},
             "lengths": {column.name: column.length for column in self.layout.items if isinstance(column, ListColumn)},
+            "missing_words": {column.name: column.words for column in self._measures if column.words},
+            "order_of_dates": {
+                column.name: column.order
+                for column in self._measures
+                if isinstance(column, DateColumn) and column.order
+            },
             "typed": [column.name for column in self.layout.items if getattr(column, "typed", False)],
             "steps": [step.as_dict() for step in self.steps],
             "nulls_replaced": dict(self.filled),
@@ -192,6 +204,9 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
         fields = {"name": name}
         if kind == CategoryColumn.kind:
             fields |= {"typed": name in typed, "values": list(kept.get(name, []))}
+        elif issubclass(_KINDS[kind], Measure):
+            fields |= {"words": list(stored.get("missing_words", {}).get(name, []))}
+            fields |= {"order": stored.get("order_of_dates", {}).get(name, "")} if kind == DateColumn.kind else {}
         elif issubclass(_KINDS[kind], ListColumn):
             fields |= {"length": stored["lengths"][name]}
             require(0 < stored["lengths"][name] <= _LONGEST, f"the length of column {name!r:.40}")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 
 from protosieve._arrow_types import is_list, is_number, is_text, is_time
+from protosieve._cell_texts import DAY_FIRST, EITHER_FIRST
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn
@@ -23,7 +24,9 @@ _NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates")  # op
 Options = Mapping[str, Collection[str]]  # the columns that each option names, for quick look-up
 
 
-def choose_features(schema: pa.Schema, given: Mapping[str, Sequence[str]]) -> tuple[list[Column], dict[str, str]]:
+def choose_features(
+    schema: pa.Schema, given: Mapping[str, Sequence[str]], day_first: bool
+) -> tuple[list[Column], dict[str, str]]:
     """The features in the order of the schema, and why columns that no option names cannot be used."""
     options: Options = {option: dict.fromkeys(names) for option, names in given.items()}
     _check_names(schema, options)
@@ -32,7 +35,7 @@ def choose_features(schema: pa.Schema, given: Mapping[str, Sequence[str]]) -> tu
     reasons = dict.fromkeys(twice, "several columns have this name; rename them")
     chosen: dict[str, Column] = {}
     for field in schema:
-        found = reasons.get(field.name) or _unwanted(field.name, options, named) or _column(field, options)
+        found = reasons.get(field.name) or _unwanted(field.name, options, named) or _column(field, options, day_first)
         if isinstance(found, str):
             reasons[field.name] = found
         else:
@@ -63,7 +66,7 @@ def _unwanted(name: str, options: Options, named: Collection[str]) -> str | None
     return "it has no name in the file" if name == _UNNAMED else None
 
 
-def _column(field: pa.Field, options: Options) -> Column | str:
+def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
     """The column as a feature, or why it cannot be one."""
     name, kind = field.name, _plain(field.type)
     if is_list(kind):
@@ -77,7 +80,8 @@ def _column(field: pa.Field, options: Options) -> Column | str:
     if is_number(kind):
         return NumberColumn(name)
     if is_time(kind):
-        return DateColumn(name)
+        order = (field.metadata or {}).get(b"protosieve", b"").decode()
+        return DateColumn(name, order=DAY_FIRST if day_first and order == EITHER_FIRST else order)
     return _EMPTY if pa.types.is_null(kind) else f"{kind}, neither numbers nor text"
 
 

@@ -14,7 +14,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ListColumn, Problems
+from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -42,7 +42,8 @@ class Layout:
     It learns from each table: the vocabulary of each category, in order of first appearance, and the length of lists
     that the schema leaves open. Both depend on the order of the rows only, not on how they are cut into tables.
     ``left_out`` says of columns that could not be used why not; ``dtype`` is float32 where no column needs more;
-    ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds.
+    ``rounded`` names columns of whole numbers beyond 2**53, some of which no float64 holds; ``named``
+    are the columns that were asked for, which are compared even where they seem to name rows.
 
     Examples
     --------
@@ -65,6 +66,7 @@ class Layout:
     left_out: dict[str, str]
     dtype: str
     rounded: dict[str, bool] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
 
     def _check_form(self) -> None:
         require(self.dtype in ("float32", "float64"), "the kind of numbers")
@@ -84,21 +86,24 @@ class Layout:
         image: Names | None = None,
         text: Names | None = None,
         coordinates: Names | None = None,
+        day_first: bool = False,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image``,
         ``text`` or ``coordinates``; or exactly those named in ``features`` and ``embedding``. Lists must be
         named to be used. ``categorical`` names number and date columns whose values are names rather than measures.
-        Features keep the schema's order.
+        Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are read where the first rows do
+        not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
             "embedding": embedding, "categorical": categorical, "image": image, "text": text,
             "coordinates": coordinates,
         }  # fmt: skip
-        items, left_out = choose_features(schema, {option: as_names(option, names) for option, names in given.items()})
-        return cls(items, left_out, dtype_of(schema, items))
+        names = {option: as_names(option, said) for option, said in given.items()}
+        items, left_out = choose_features(schema, names, day_first)
+        return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
     def columns(self) -> list[str]:
@@ -166,6 +171,8 @@ class Layout:
         """
         for mine, theirs in zip(self.items, later.items, strict=True):
             if isinstance(mine, ListColumn) and isinstance(theirs, ListColumn):
+                mine.agree(theirs)
+            if isinstance(mine, Measure) and isinstance(theirs, Measure):
                 mine.agree(theirs)
         self.rounded |= later.rounded
 

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from protosieve._state import built, storable
 from protosieve._typed import are_counts, are_finite, fits, hints_of, require
 from protosieve._typing import Array, Float64
 from protosieve.preprocess._categories import MISSING, UNKNOWN
 
+_SCORES = np.linspace(-3, 3, 121)  # of the quantiles of a column that is encoded by its ranks
 _CELLS = 1 << 18  # scaled at once: float64 scratch of 2 MB, however wide the rows
 
 
@@ -99,6 +101,83 @@ class Scaled(Step):
     def _columns(self, raw: Array) -> Array:
         first, last = self.source[0], self.source[-1] + 1
         return raw[:, first:last] if last - first == len(self.source) else raw[:, self.source]
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Ranked(Step):
+    """A heavy-tailed column by its ranks: the quantiles ``knots`` become ``scores``, those of a normal, and values
+    between two knots lie between their scores. What is beyond the knots gets the first or the last score, null 0.
+
+    Scores rise strictly with knots, so that encoded values can be told in the column's own units.
+
+    >>> values = np.exp(np.random.default_rng(0).normal(size=1000))
+    >>> step, out = Ranked.of("x", 0, values, values.min(), values.max()), np.zeros((3, 1), np.float32)
+    >>> step.apply(np.array([[np.exp(-1)], [np.median(values)], [np.nan]]), out)
+    >>> out[:, 0].round(1) + 0
+    array([-1.,  0.,  0.], dtype=float32)
+    """
+
+    kind: ClassVar[str] = "ranked"
+    column: str
+    source: int
+    knots: Float64
+    scores: Float64
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        return [self.column]
+
+    @property
+    def sources(self) -> list[int]:
+        return [self.source]
+
+    def _check_form(self) -> None:
+        parts = (self.knots, self.scores)
+        require(are_counts(self.source), "the place of a column")
+        require(all(part.shape == (len(self.knots),) and len(part) > 1 for part in parts), "a score for each knot")
+        require(are_finite(*parts) and all((np.diff(part) > 0).all() for part in parts), "knots and scores that rise")
+
+    def apply(self, raw: Array, out: NDArray[np.float32]) -> None:
+        values = raw[:, self.source].astype(np.float64)
+        out[:, 0] = np.where(np.isnan(values), 0, np.interp(values, self.knots, self.scores))
+
+    @classmethod
+    def of(cls, column: str, source: int, values: Float64, low: float, high: float) -> "Ranked":
+        """By sampled values, and the ends of all. O(n log n).
+
+        Knots that fall on one value, of which there are many, become one at the middle of their ranks.
+        """
+        knots = np.clip(np.quantile(values, ndtr(_SCORES)), low, high)
+        knots[[0, -1]] = low, high
+        knots, place = np.unique(knots, return_inverse=True)
+        ranks = np.bincount(place, ndtr(_SCORES)) / np.bincount(place)
+        return cls(column, source, knots, ndtri(ranks))
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Missing(Step):
+    """``height`` where a number is null, else 0."""
+
+    kind: ClassVar[str] = "missing"
+    column: str
+    source: int
+    height: float
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        return [f"{self.column}=missing"]
+
+    @property
+    def sources(self) -> list[int]:
+        return [self.source]
+
+    def _check_form(self) -> None:
+        require(are_counts(self.source) and 0 < self.height < np.inf, "the place and height of a column")
+
+    def apply(self, raw: Array, out: NDArray[np.float32]) -> None:
+        out[:, 0] = np.where(np.isnan(raw[:, self.source]), self.height, 0)
 
 
 @storable
@@ -191,7 +270,7 @@ class Copied(Step):
         out[:] = raw[:, self.source : self.source + self.length]
 
 
-_STEPS: dict[str, type[Step]] = {step.kind: step for step in (Scaled, OneHot, Copied)}
+_STEPS: dict[str, type[Step]] = {step.kind: step for step in (Scaled, Ranked, Missing, OneHot, Copied)}
 
 
 def step_of(stored: Mapping[str, Any]) -> Step:

@@ -19,6 +19,8 @@ from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
+from protosieve.preprocess._wording import listing
+from protosieve.sampling import SampledRows
 
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -43,12 +45,12 @@ class Survey:
     >>> survey.update(layout.raw(table, grow=True)[0])
     >>> encoding = survey.settle(max_categories=2)
     >>> encoding.names
-    ['age', 'colour=red', 'colour=blue', 'colour=other']
+    ['age', 'age=missing', 'colour=red', 'colour=blue', 'colour=other']
     >>> for line in encoding.describe():
     ...     print(line)
     1 number column standardised: age
     colour: 2 of 3 categories, the rest as 'other'
-    1 null in age replaced by its mean
+    1 null in age replaced by its mean, and compared as missing
     dropped: year, the same in every row
     """
 
@@ -96,15 +98,49 @@ class Survey:
         self.rows += later.rows
         return partial(_recoded, [place for _, place in self.layout.categories()], codes)
 
-    def settle(self, scale: str = default.SCALE, max_categories: int = default.MAX_CATEGORIES) -> Encoding:
+    def beyond(self, encoding: Encoding, target: "Survey", sample: Array) -> list[str]:
+        """What rows of a target have and these do not: categories, and numbers below or above all of theirs.
+
+        ``encoding`` tells which columns are compared, and ``sample`` are raw rows of the target.
+        """
+        places = {place: name for step in encoding.steps for name, place in zip(step.names, step.sources, strict=True)}
+        found = []
+        for nth, place in enumerate(self.layout.scaled.tolist() if self.moments and target.moments else []):
+            assert self.moments is not None
+            assert target.moments is not None
+            low, high = float(self.moments.low[nth]), float(self.moments.high[nth])
+            if place in places and (target.moments.low[nth] < low or target.moments.high[nth] > high):
+                share = float(((sample[:, place] < low) | (sample[:, place] > high)).mean())
+                found.append(f"{places[place].removesuffix('=missing')} is outside its range here in {_part(share)}")
+        pairs = zip(self.layout.categories(), self.tallies, target.layout.categories(), target.tallies, strict=True)
+        for (column, place), here, (theirs, _), there in pairs:
+            if place in places and not column.full and not theirs.full:
+                mine = {value for value, rows in zip(column.values, here[1:], strict=False) if rows}
+                rows = {value: n for value, n in zip(theirs.values, there[1:].tolist(), strict=False) if n}
+                new = [value for value in rows if value not in mine]
+                if new:
+                    share = sum(rows[value] for value in new) / target.rows
+                    found.append(f"{column.name} is {listing(list(map(repr, new)))} in {_part(share)}")
+        return found
+
+    def settle(
+        self,
+        scale: str = default.SCALE,
+        max_categories: int = default.MAX_CATEGORIES,
+        samples: Sequence[SampledRows] = (),
+    ) -> Encoding:
         """Decide how rows are encoded.
 
         Parameters
         ----------
-        scale : {"standard", "minmax", "none"}
-            Numbers and dates to mean 0 and variance 1, to the range from 0 to 1, or as they are.
+        scale : {"auto", "standard", "minmax", "none"}
+            Numbers and dates to mean 0 and variance 1, to the range from 0 to 1, or as they are. ``"auto"`` is
+            ``"standard"``, except that a heavy-tailed column becomes normal by its ranks.
         max_categories : int
             Columns of 0 and 1 per category column, for its most frequent values; all others share one more.
+        samples : sequence of SampledRows
+            Raw rows drawn uniformly, of these and perhaps of a target: they tell which columns have heavy tails, and
+            with their numbers which ones only number the rows. Without them none does.
         """
         if scale not in SCALES:
             raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
@@ -115,7 +151,7 @@ class Survey:
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
         size = int(max_categories)
-        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size).build()
+        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size, samples).build()
 
     def _check_form(self) -> None:
         categories = self.layout.categories()
@@ -135,6 +171,10 @@ class Survey:
             some = self.moments.count > 0
             assert (self.moments.m2 >= 0).all()
             assert (self.moments.low <= self.moments.high)[some].all()
+
+
+def _part(share: float) -> str:
+    return f"{100 * share:.2g} % of its rows" if share >= 0.001 else "a few of its rows"
 
 
 def _summed(tally: Codes, later: Codes, codes: Codes | None) -> Codes:

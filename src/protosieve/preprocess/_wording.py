@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from protosieve.errors import ParameterError, arg
 
+NAMING = "it names rows rather than describing them"  # the end of a reason why a column is not compared
+NUMBERING = f"whole numbers that differ from row to row: {NAMING}"
 _FEW = 8  # names in a list before it is shortened
 
 

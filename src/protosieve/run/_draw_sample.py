@@ -9,7 +9,7 @@ from typing import Any
 
 from protosieve.errors import InputError
 from protosieve.insight import folders_of
-from protosieve.io import Source, check_schemas, find_sources
+from protosieve.io import CsvForm, Source, check_schemas, find_sources
 from protosieve.passes import (
     MOST,
     Numbering,
@@ -43,7 +43,8 @@ def draw_sample(
     if encoding is None or known is None:
         raise InputError("only the result of a run over files knows how rows of files are encoded; pass rows in memory")
     asked = known["parameters"]
-    sources = find_sources(names(files, "files"), format or asked["format"])
+    csv = CsvForm(*(asked.get(name) for name in ("delimiter", "encoding", "decimal")))
+    sources = find_sources(names(files, "files"), format or asked["format"], csv)
     check_schemas(sources)
     skip = (bad_rows or asked["bad_rows"]) == "skip"
     is_target = _is_target(sources, known)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
-from protosieve.io import Source, find_sources, index_of, is_table, tables_in
+from protosieve.io import CsvForm, Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
 from protosieve.result import OURS, Prototypes
@@ -49,6 +49,7 @@ def select(
     categorical: str | Sequence[str] | None = None,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
+    day_first: bool = False,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
     sample: int | None = None,
@@ -58,6 +59,9 @@ def select(
     random_state: int | None = default.RANDOM_STATE,
     bad_rows: str = default.BAD_ROWS,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
     text: str | None = None,
@@ -116,10 +120,13 @@ def select(
         Columns that are kept but not compared by; they come first in the result.
     embedding : column, optional
         A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
-    scale : str, default "standard"
-        What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``.
+    scale : str, default "auto"
+        What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``; ``"auto"`` standardises them, but
+        takes the ranks of heavy-tailed ones.
     max_categories : int, default 32
         Values of a category column that get a column of their own; the rest share one.
+    day_first : bool, default False
+        Whether dates such as 01/02/2012 begin with the day, where the first rows do not tell.
     kernel : str or Kernel, default "multiscale"
         ``"multiscale"``, ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
         `protosieve.kernels`.
@@ -139,6 +146,9 @@ def select(
         The seed; ``None`` for another choice on every run.
     bad_rows : str, default "error"
         ``"error"``: the first row that cannot be used is an error; ``"skip"``: such rows are skipped and counted.
+    delimiter, encoding, decimal : str, optional
+        Of CSV files: what separates cells and begins fractions, by default what the first rows show; and the encoding,
+        by default UTF-8.
     format : str, optional
         Of the inputs, where their names do not tell.
     image_shape : str or tuple, optional
@@ -251,7 +261,7 @@ def begin(
     """
     asked = {name: getattr(options, name) for name in _TABLES}
     sources = {
-        name: (tables or {}).get(name) or _found(paths, None if name in _ASIDE else options.format)
+        name: (tables or {}).get(name) or _found(paths, None if name in _ASIDE else options.format, options.csv)
         for name, paths in asked.items()
     }
     keep, exclude = (NamedRows.read(name, sources[name]) for name in _ASIDE)
@@ -259,8 +269,8 @@ def begin(
     return job, sources
 
 
-def _found(paths: list[str] | None, format: str | None) -> list[Source]:
-    return find_sources(paths, format) if paths else []
+def _found(paths: list[str] | None, format: str | None, csv: CsvForm) -> list[Source]:
+    return find_sources(paths, format, csv) if paths else []
 
 
 def _result(

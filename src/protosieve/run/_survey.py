@@ -54,7 +54,7 @@ def survey(
         raise TypeError(f"survey() got an unexpected keyword argument {unknown[0]!r}")
     asked = {"inputs": inputs, "n_prototypes": 1, "sample": sample, "random_state": random_state}
     options = options_of({**asked, **columns})
-    job = job_of(options, find_sources(options.inputs, options.format), [])
+    job = job_of(options, find_sources(options.inputs, options.format, options.csv), [])
     with watching(quiet, progress) as watcher, stops() as stop:
         plan = settle(job, Here(job, RunProgress(job, watcher), stop, None).gather(job.survey(), job.inputs))
     if options.label is None:

@@ -34,6 +34,7 @@ def select(
     categorical: str | Sequence[str] | None = None,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
+    day_first: bool = False,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
     sample: int | None = None,
@@ -68,8 +69,8 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, goal, features, exclude, id, label, categorical, scale, max_categories, kernel, width, sample, \
- random_state, bad_rows, image_shape, image, text, coordinates
+    method, goal, features, exclude, id, label, categorical, scale, max_categories, day_first, kernel, width, \
+ sample, random_state, bad_rows, image_shape, image, text, coordinates
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
 

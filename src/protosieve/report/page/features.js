@@ -1,5 +1,6 @@
 // Each feature's distribution, data against weighted prototypes, the worst matched first.
 const FEATURES_SHOWN = 12;
+const VALUES_NAMED = 40; // of those that no prototype has
 
 function featuresPart({ sentence, total, items }, redraw) {
   const shown = view.allFeatures ? items : items.slice(0, FEATURES_SHOWN);
@@ -40,12 +41,18 @@ function featureChart(item, i) {
   });
   const more =
     !numeric && item.more > 0 && el("p", { class: "aside" }, `and ${plural(item.more, "more value", "more values")}`);
+  const without = item.without || [];
+  const names = without.slice(0, VALUES_NAMED).map((v) => `${clip(v.value, 40)} (${percent(v.data)})`);
+  const others = without.length > VALUES_NAMED ? ` and ${count(without.length - VALUES_NAMED)} more` : "";
+  const missed =
+    without.length > 0 && el("p", { class: "aside" }, words(`no prototype has ${names.join(", ")}${others}`));
   return el(
     "div",
     { class: "feature" },
     el("h4", {}, words(clip(item.name, 80)), el("span", { class: "distance" }, `${percent(item.distance)} apart`)),
     holder,
     more,
+    missed,
   );
 }
 
