@@ -526,7 +526,7 @@ def test_text_that_names_rows_is_dropped_with_a_word():
     survey.update(layout.raw(table, grow=True)[0])
     encoding = survey.settle()
     assert encoding.names == ["x"]
-    assert "dropped: key, nearly every value differs: it names rows rather than describing them" in encoding.describe()
+    assert encoding.dropped == {"key": "nearly every value differs: it names rows rather than describing them"}
 
 
 CELLS = {

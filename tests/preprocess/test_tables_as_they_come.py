@@ -158,7 +158,10 @@ def test_names_of_people_are_not_compared_by_their_spelling(rows):
     table = pa.table({"name": [f"Person {i}" for i in range(rows)], "town": rng.choice(["A", "B"], rows)})
     encoding, _ = settled(table)
     assert encoding.names == ["town=A", "town=B"] or encoding.names == ["town=B", "town=A"]
-    assert encoding.dropped == {"name": "nearly every value differs: it names rows rather than describing them"}
+    reason = "nearly every value differs: it names rows rather than describing them"
+    assert encoding.dropped == {"name": reason}
+    assert encoding.describe()[-1] == f"dropped: name, {reason}; categorical compares the columns it names"
+    assert "name" not in settled(table, categorical="name")[0].dropped
 
 
 def test_text_is_judged_by_the_cells_there_are():

@@ -18,7 +18,7 @@ from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
 from protosieve.preprocess._row_names import names_rows
 from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Scaled, Step
-from protosieve.preprocess._wording import NAMING, NUMBERING, listing
+from protosieve.preprocess._wording import NAMING, NUMBERING, SPELLING, listing
 from protosieve.sampling import SampledRows
 
 _FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half of its cells different, names rows
@@ -156,7 +156,7 @@ class EncodingBuilder:
         tally = np.pad(tally, (0, len(column.values) + 1 - len(tally)))
         step = OneHot.of(column.name, place, column.values, tally, self.max_categories)
         if step.distinct > max(_FEW, _NAMES * tally[1:].sum()) and column.name not in self.layout.named:
-            self.dropped[column.name] = f"nearly every value differs: {NAMING}"
+            self.dropped[column.name] = SPELLING
         elif len(step.names) > 1:
             self.steps.append(step)
         else:

@@ -10,9 +10,10 @@ from protosieve.preprocess._columns import DateColumn, ListColumn, Measure
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import Missing, OneHot, Ranked, Step
-from protosieve.preprocess._wording import NUMBERING, listing
+from protosieve.preprocess._wording import NUMBERING, SPELLING, listing
 
 _FEW = 8  # columns listed one by one
+_COMPARING = {NUMBERING: "features", SPELLING: "categorical"}  # all the same
 
 
 def description(
@@ -115,7 +116,8 @@ def _rounded(names: Sequence[str]) -> Iterator[str]:
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
     """Names by reason: "dropped: year, month, the same in every row"."""
     for reason, names in _by_word(why.items()).items():
-        remedy = f"; {arg('features')} compares the columns it names" if reason == NUMBERING else ""
+        option = _COMPARING.get(reason)
+        remedy = f"; {arg(option)} compares the columns it names" if option else ""
         yield f"{what}: {listing(names)}, {reason}{remedy}"
 
 

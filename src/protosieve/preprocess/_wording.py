@@ -7,6 +7,7 @@ from protosieve.errors import ParameterError, arg
 
 NAMING = "it names rows rather than describing them"  # the end of a reason why a column is not compared
 NUMBERING = f"whole numbers that differ from row to row: {NAMING}"
+SPELLING = f"nearly every value differs: {NAMING}"
 _FEW = 8  # names in a list before it is shortened
 
 
