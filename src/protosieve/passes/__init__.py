@@ -16,7 +16,9 @@ from protosieve.passes._checks import number_of_prototypes
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
-from protosieve.passes._job import SPARE, Job, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
+from protosieve.passes._group_plans import Chosen, joined, plans_of
+from protosieve.passes._groups import MOST_GROUPS, GroupSums, GroupSumsPass
+from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
 from protosieve.passes._pass import Pass, Value
@@ -31,12 +33,16 @@ from protosieve.passes._tables import HeldRows, Records
 __all__ = [
     "METHODS",
     "MOST",
+    "MOST_GROUPS",
     "ROW_BYTES",
     "SPARE",
     "Choice",
     "ChoosePass",
+    "Chosen",
     "FetchPass",
     "Fetched",
+    "GroupSums",
+    "GroupSumsPass",
     "HeldRows",
     "Job",
     "LeftOut",
@@ -59,7 +65,9 @@ __all__ = [
     "by_sample",
     "changed",
     "fingerprint",
+    "groups_of",
     "job_of",
+    "joined",
     "joined_partition",
     "kernel_of",
     "key_of",
@@ -68,6 +76,7 @@ __all__ = [
     "number_of_prototypes",
     "options_of",
     "partitions_of",
+    "plans_of",
     "read_blocks",
     "rows_of",
     "rows_per_block",

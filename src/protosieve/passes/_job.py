@@ -13,6 +13,7 @@ from protosieve.errors import InputError, ParameterError, arg
 from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
 from protosieve.passes._fingerprints import fingerprint
+from protosieve.passes._groups import GroupSamples, group_layout
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
 from protosieve.passes._pass import together
@@ -24,6 +25,7 @@ from protosieve.sampling import EVERY
 # are used, there are enough of them but for one run in a thousand million.
 SPARE = 4
 _DEVIATIONS = 6
+_IN_ALL, _NUMBERS = 1 << 17, 1 << 25  # rows in the samples of all groups, and numbers in wide ones
 _MANY = 2**31  # prototypes: more than there will be
 
 
@@ -39,6 +41,7 @@ class Job:
     inputs: list[Partition]
     targets: list[Partition]
     command: str | None = None  # the command line that began it, if one did
+    groups: Layout | None = None  # of the column for each of whose values prototypes are chosen
 
     @property
     def skip(self) -> bool:
@@ -69,7 +72,15 @@ class Job:
             skip=self.skip,
             size=size,
             limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
+            groups=None if self.groups is None else self._samples(self.groups, sample_seed(self.seed, of_target), size),
         )
+
+    def _samples(self, groups: Layout, seed: int, size: int) -> GroupSamples:
+        """Those of the groups, of no rows yet: of ``size`` rows each, and in all four for each prototype at least."""
+        options, rows = self.options, rows_of(self.inputs)
+        m = 0 if options.is_share and rows is None else options.count(rows)
+        most = max(size, min(_IN_ALL, _NUMBERS // max(self.layout.width, 1)), 4 * m)
+        return GroupSamples(groups, seed, size, most, m if options.split == "each" and not options.is_share else 0)
 
 
 def sample_seed(seed: int, of_target: bool) -> int:
@@ -118,6 +129,7 @@ def job_of(options: Options, inputs: Sequence[Source], target: Sequence[Source],
         inputs=partitions_of(inputs, options.partition_rows),
         targets=partitions_of(target, options.partition_rows) if target else [],
         command=command,
+        groups=groups_of([*inputs, *target], options),
     )
 
 
@@ -125,6 +137,11 @@ def seed_of(options: Options) -> int:
     """The one that was given, or another every time."""
     seed = options.random_state
     return int(np.random.default_rng().integers(2**31)) if seed is None else seed
+
+
+def groups_of(sources: Sequence[Source], options: Options) -> Layout | None:
+    """How the values of the column are read for each of which prototypes are chosen, if one was named."""
+    return None if options.per is None else group_layout(check_schemas(sources), options.per)
 
 
 def layout_of(sources: Sequence[Source], options: Options) -> Layout:
@@ -144,6 +161,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
         image=options.image,
         text=options.text,
         coordinates=options.coordinates,
+        per=options.per,
     )
     _meet(layout, sources)
     return layout

@@ -26,6 +26,7 @@ METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
 _BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
 POLICIES = ("error", "skip")
 GOALS = ("match", "cover")
+SPLITS = ("each", "even", "proportional")
 _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
 _FILES = ("inputs", "target")
@@ -64,6 +65,8 @@ class Options:
     text: str | None = None
     coordinates: list[str] | None = None  # two
     partition_rows: int = default.PARTITION_ROWS
+    per: str | None = None  # a column, for each of whose values prototypes are chosen
+    split: str = default.SPLIT
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
@@ -88,6 +91,7 @@ class Options:
                 f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
             )
         self._check_shown()
+        self._check_groups()
         if self.from_stdin:
             self._check_stdin()
 
@@ -159,6 +163,28 @@ class Options:
                 f"{arg('coordinates')} must be the names of two columns, such as X,Y; got {self.coordinates!r}"
             )
         image_shape_of(self.image_shape)
+
+    def _check_groups(self) -> None:
+        self._choice("split", SPLITS)
+        if self.per is None:
+            if self.split != default.SPLIT:
+                raise ParameterError(
+                    f"{arg('split', self.split)} says how prototypes are split between the values of a column; name "
+                    f"one with {arg('per')} too"
+                )
+            return
+        if not isinstance(self.per, str):
+            raise ParameterError(f"{arg('per')} must be the name of one column, got {self.per!r}")
+        if self.judges_rows:
+            raise ParameterError(
+                f"{arg('per', self.per)} needs {arg('method', default.METHOD)}: {arg('method', self.method)} judges "
+                f"rows one by one, for one set of prototypes; leave one of the two out"
+            )
+        if self.from_stdin:
+            raise ParameterError(
+                f"{arg('per', self.per)} reads rows twice, and standard input comes once; store the rows in a file "
+                "first"
+            )
 
     def _check_stdin(self) -> None:
         if "-" in (self.target or []):

@@ -18,7 +18,7 @@ _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
-_NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates")  # options that name other columns
+_NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates", "per")  # options that name other columns
 
 Options = Mapping[str, Collection[str]]  # the columns that each option names, for quick look-up
 

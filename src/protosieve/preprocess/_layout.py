@@ -84,18 +84,19 @@ class Layout:
         image: Names | None = None,
         text: Names | None = None,
         coordinates: Names | None = None,
+        per: Names | None = None,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image``,
-        ``text`` or ``coordinates``; or exactly those named in ``features`` and ``embedding``. Lists must be
-        named to be used. ``categorical`` names number and date columns whose values are names rather than measures.
-        Features keep the schema's order.
+        ``text`` or ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and
+        ``embedding``. Lists must be named to be used. ``categorical`` names number and date columns whose values are
+        names rather than measures. Features keep the schema's order.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
             "embedding": embedding, "categorical": categorical, "image": image, "text": text,
-            "coordinates": coordinates,
+            "coordinates": coordinates, "per": per,
         }  # fmt: skip
         items, left_out = choose_features(schema, {option: as_names(option, names) for option, names in given.items()})
         return cls(items, left_out, dtype_of(schema, items))

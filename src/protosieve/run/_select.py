@@ -53,6 +53,8 @@ def select(
     image: str | None = None,
     text: str | None = None,
     coordinates: Sequence[str] | None = None,
+    per: str | None = None,
+    split: str = default.SPLIT,
     report: str | os.PathLike[str] | None = None,
     watch: bool | str = False,
     quiet: bool = True,
@@ -127,6 +129,13 @@ def select(
         A column of images (paths, bytes or base64), and one of text to read. Kept, not compared by.
     coordinates : two columns, optional
         Where each row is to stand on a map. Kept, not compared by.
+    per : column, optional
+        Choose prototypes for each value of this column, each against the rows of its own group: ``n_prototypes`` of
+        each, say five examples of every class. It is not compared by. At most 1,000 values; null is one of them.
+        With ``target``, the rows of a value are to match those of the same value. See docs/groups.md.
+    split : str, default "each"
+        With ``per``: ``"each"`` gives every group ``n_prototypes``; ``"even"`` and ``"proportional"`` split these
+        between the groups, evenly or in proportion to their rows, one each at least.
     report : path, optional
         Where to write a page about the result, one HTML file that needs nothing else: see docs/report.md.
     watch : bool or str, default False
