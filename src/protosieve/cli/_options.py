@@ -21,6 +21,7 @@ KERNELS = ("cosine", "gaussian", "laplacian", "linear", "multiscale", "polynomia
 SCALES = ("minmax", "none", "standard")
 GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
+SPLITS = ("each", "even", "proportional")
 FORMATS = ("arrow", "csv", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
@@ -153,6 +154,17 @@ _GOAL = _option(
     "goal", "NAME", "match: the weighted rows have the statistics of INPUT, to use in its place. cover: every row of "
     "INPUT has one near it, to label, to look at or to classify by.",
     default=default.GOAL, offer=_offer(GOALS),
+)  # fmt: skip
+_GROUPS = (
+    _option(
+        "per", "COLUMN", "Select rows for each value of this column, such as five of every class; each group is "
+        "represented by its own rows. Kept, not compared.",
+    ),
+    _option(
+        "split", "NAME", "With --per: each gives every value -m rows; even and proportional split -m between them, "
+        "evenly or in proportion to their rows.",
+        default=default.SPLIT, offer=_offer(SPLITS),
+    ),
 )  # fmt: skip
 _METHOD = _option(
     "method", "NAME",
@@ -289,7 +301,8 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT, *_FILES,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, *_GROUPS, _METHOD, _SEED), *_COLUMNS, *_KERNEL, _SAMPLE, _OUTPUT,
+    *_FILES,
     *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (

@@ -17,7 +17,7 @@ from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
 from protosieve.passes._group_plans import Chosen, joined, plans_of
-from protosieve.passes._groups import MOST_GROUPS, GroupSums, GroupSumsPass
+from protosieve.passes._groups import GroupSums, GroupSumsPass
 from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
@@ -33,7 +33,6 @@ from protosieve.passes._tables import HeldRows, Records
 __all__ = [
     "METHODS",
     "MOST",
-    "MOST_GROUPS",
     "ROW_BYTES",
     "SPARE",
     "Choice",

@@ -228,7 +228,7 @@ def _figures(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -> d
             "rows": group.plan.n_rows,
             "share": group.share,
             "prototypes": len(one.numbers),
-            "residual": one.result.residual,
+            "residual": one.result.residual if math.isfinite(one.result.residual) else None,
         }
         for group, one in zip(groups, chosen, strict=True)
     ]

@@ -72,15 +72,31 @@ class Job:
             skip=self.skip,
             size=size,
             limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
-            groups=None if self.groups is None else self._samples(self.groups, sample_seed(self.seed, of_target), size),
+            groups=self._samples(sample_seed(self.seed, of_target), size),
         )
 
-    def _samples(self, groups: Layout, seed: int, size: int) -> GroupSamples:
-        """Those of the groups, of no rows yet: of ``size`` rows each, and in all four for each prototype at least."""
-        options, rows = self.options, rows_of(self.inputs)
-        m = 0 if options.is_share and rows is None else options.count(rows)
-        most = max(size, min(_IN_ALL, _NUMBERS // max(self.layout.width, 1)), 4 * m)
-        return GroupSamples(groups, seed, size, most, m if options.split == "each" and not options.is_share else 0)
+    @property
+    def grouped(self) -> int:
+        """Rows in the samples of all groups together: four for each prototype at least. There may be more where each
+        group has so many prototypes that it needs them.
+        """
+        if self.groups is None:
+            return 0
+        size = sample_size(self.options, self.layout.width, rows_of(self.inputs))
+        return max(size, min(_IN_ALL, _NUMBERS // max(self.layout.width, 1)), 4 * self._count)
+
+    @property
+    def _count(self) -> int:
+        """Prototypes that are asked for; 0 where that is not known yet."""
+        rows = rows_of(self.inputs)
+        return 0 if self.options.is_share and rows is None else self.options.count(rows)
+
+    def _samples(self, seed: int, size: int) -> GroupSamples | None:
+        """Those of the groups, of no rows yet, and of ``size`` rows each."""
+        if self.groups is None:
+            return None
+        each = self.options.split == "each" and not self.options.is_share
+        return GroupSamples(self.groups, seed, size, self.grouped, self._count if each else 0)
 
 
 def sample_seed(seed: int, of_target: bool) -> int:
