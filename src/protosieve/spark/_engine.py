@@ -31,7 +31,7 @@ class OnSpark:
         groups = groups_of(heads, options)
         targets = [] if target is None else parts[1]
         self._job = Job(options, seed_of(options), layout, [], [], parts[0], targets, groups=groups)
-        self._features = layout.columns
+        self._features = list(dict.fromkeys([*layout.columns, *(groups.columns if groups else ())]))
         self._digests: dict[Frame, dict[int, bytes]] = {}
 
     def result(self) -> Prototypes:
