@@ -374,6 +374,7 @@ def test_more_values_than_groups_there_can_be_are_an_error_wherever_they_meet(tm
     ("given", "said"),
     [
         ({"per": "kinds"}, r"per: there is no column 'kinds'; did you mean 'kind'\?"),
+        ({"per": "kind", "features": ["x", "kind"]}, "features: column 'kind' is named with per too; name it in one"),
         ({"per": ["kind"]}, r"per must be the name of one column, got \['kind'\]"),
         ({"per": "list"}, r"per: column 'list' holds list<.*>, whose values are no groups; name a column of text"),
         (
@@ -391,7 +392,7 @@ def test_more_values_than_groups_there_can_be_are_an_error_wherever_they_meet(tm
 def test_what_cannot_be_is_an_error_that_says_so(tmp_path, given, said):
     table = {"x": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"], "list": [[1], [2], [3]]}
     with pytest.raises((InputError, ParameterError), match=said):
-        select(**{"inputs": written(table, tmp_path), "n_prototypes": 2, "exclude": "list", **given})
+        select(**{"inputs": written(table, tmp_path), "n_prototypes": 2, "id": "list", **given})
 
 
 @pytest.mark.filterwarnings("default::protosieve.ProtosieveWarning")

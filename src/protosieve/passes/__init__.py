@@ -16,7 +16,7 @@ from protosieve.passes._checks import number_of_prototypes
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
-from protosieve.passes._group_plans import Chosen, joined, plans_of
+from protosieve.passes._group_plans import Chosen, plans_of, result_of_groups
 from protosieve.passes._groups import GroupSums, GroupSumsPass
 from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
@@ -66,7 +66,6 @@ __all__ = [
     "fingerprint",
     "groups_of",
     "job_of",
-    "joined",
     "joined_partition",
     "kernel_of",
     "key_of",
@@ -77,6 +76,7 @@ __all__ = [
     "partitions_of",
     "plans_of",
     "read_blocks",
+    "result_of_groups",
     "rows_of",
     "rows_per_block",
     "sample_seed",

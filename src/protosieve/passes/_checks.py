@@ -65,18 +65,13 @@ def number_of_prototypes(job: Job, n_rows: int | None) -> int:
             stacklevel=2,
         )
         m = n_rows
-    check_room(m)
-    return m
-
-
-def check_room(m: int) -> None:
-    """`ParameterError` if memory has no room for so many prototypes."""
     needed, free = _MATRICES * 8 * m**2 / 1e9, _free_memory() / 1e9
     if needed > free:
         raise ParameterError(
             f"{arg('n_prototypes', m)} needs about {needed:,.0f} GB for the similarities between prototypes, "
             f"and {free:,.0f} GB are free; ask for fewer"
         )
+    return m
 
 
 def _free_memory() -> float:

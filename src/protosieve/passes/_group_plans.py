@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
-from protosieve._formatting import counted
+from protosieve._formatting import counted, cut
 from protosieve._typing import Float64
 from protosieve.errors import InputError, ProtosieveWarning, arg
 from protosieve.means import SamplingError, candidates_in
 from protosieve.objectives import Coverage, KernelMean
-from protosieve.passes._checks import check_room
 from protosieve.passes._groups import GroupSamples, Name
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Numbering
@@ -27,7 +26,7 @@ from protosieve.sampling import UniformSample
 from protosieve.selectors import certificate_of
 
 _BLOCK = 512
-_NAMED = 3  # groups in a note
+_NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +58,7 @@ def shown_name(name: Name) -> str:
     >>> shown_name("setosa"), shown_name(None)
     ("'setosa'", '(null)')
     """
-    return "(null)" if name is None else repr(name)
+    return "(null)" if name is None else repr(cut(name, _LONGEST))
 
 
 def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]:
@@ -85,7 +84,6 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
     rows = np.array([of_inputs[name].seen for name in names])
     weights = np.array([of_target[name].seen for name in names])
     counts = _split(job.options, names, rows, weights, [_most(of_inputs[name]) for name in names])
-    check_room(int(counts.sum()))
     own = replace(job, options=replace(job.options, kernel=plan.kernel))
     records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
     whole = sum(weights.tolist())
@@ -163,7 +161,7 @@ def seats(weights: Float64, room: NDArray[np.int64], m: int) -> NDArray[np.int64
     return found
 
 
-def joined(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen], records: Records) -> Prototypes:
+def result_of_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen], records: Records) -> Prototypes:
     """One result of all groups, the largest weight first.
 
     A weight is that within the group times the group's share of the rows, so all of them together describe all rows.

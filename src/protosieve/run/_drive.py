@@ -26,10 +26,10 @@ from protosieve.passes import (
     SumsPass,
     Value,
     by_sample,
-    joined,
     joined_partition,
     number_of_prototypes,
     plans_of,
+    result_of_groups,
     settle,
 )
 from protosieve.result import Prototypes
@@ -88,7 +88,7 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
     def go_on(place: int, sums: Sums | None) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "ProtoSwap kept", ProtosieveWarning)  # told of all by `joined`
+                warnings.filterwarnings("ignore", "ProtoSwap kept", ProtosieveWarning)  # told of all in the end
                 asked[place] = next(going[place]) if sums is None else going[place].send(sums)
         except StopIteration as end:
             chosen[place] = end.value
@@ -107,7 +107,7 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
             go_on(place, sums)
     every = [chosen[place] for place in range(len(groups))]
     numbers = np.concatenate([one.numbers for one in every])
-    return joined(plan, groups, every, _records(groups[0].plan, driver, numbers))
+    return result_of_groups(plan, groups, every, _records(groups[0].plan, driver, numbers))
 
 
 def _driven(steps: Summed[T], driver: Driver) -> T:

@@ -163,7 +163,9 @@ def select(
     -------
     Prototypes
         With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
-        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input.
+        (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input. With ``per``
+        the table also has ``group_weight``, the weight within the group, and ``group_share``, the group's share of all
+        rows; ``weight`` is the product of the two.
 
     Notes
     -----

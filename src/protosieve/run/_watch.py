@@ -161,6 +161,8 @@ def _state(tick: Tick, note: str | None) -> dict[str, Any]:
 def _waiting(options: Options) -> str:
     if options.from_stdin:
         return "The first 10,000 rows settle what the columns are like; prototypes come after them."
-    if options.target is not None or options.per is not None:
+    if options.target is not None:
         return "Prototypes come when inputs and target have been read."
+    if options.per is not None:
+        return "The prototypes of all groups come when all rows have been read."
     return "No row has been read yet."
