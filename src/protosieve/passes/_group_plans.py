@@ -67,44 +67,43 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
 
     Encoding and kernel are those of all rows, so that what is similar in one group is so in all.
     """
-    job, samples = plan.job, inputs.groups
+    samples, options = inputs.groups, plan.job.options
     assert samples is not None
     of_inputs = _encoded(samples, plan, plan.numbering)
     of_target = of_inputs
     if target is not None:
         assert target.groups is not None
-        of_target = _encoded(target.groups, plan, Numbering.of(job.targets, target.ends))
+        of_target = _encoded(target.groups, plan, Numbering.of(plan.job.targets, target.ends))
         _note_others(samples.column, of_inputs, of_target)
-    names = sorted(of_inputs.keys() & of_target.keys(), key=lambda name: (-of_target[name].seen, name or ""))
+    names = sorted(of_inputs.keys() & of_target.keys(), key=lambda name: (-of_target[name].seen, _rank(name)))
     if not names:
         raise InputError(
             f"{arg('per', samples.column)}: no value of column {samples.column!r} in the inputs occurs in the target; "
             "give a target that has some of them"
         )
-    rows = np.array([of_inputs[name].seen for name in names])
-    weights = np.array([of_target[name].seen for name in names])
-    counts = _split(job.options, names, rows, weights, [_most(of_inputs[name]) for name in names])
-    own = replace(job, options=replace(job.options, kernel=plan.kernel))
+    rows, seen = (np.array([found[name].seen for name in names]) for found in (of_inputs, of_target))
+    counts = _split(options, names, rows, seen, [_most(of_inputs[name]) for name in names])
     records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
-    whole = sum(weights.tolist())
+    whole = replace(plan, job=replace(plan.job, options=replace(options, kernel=plan.kernel)), records=records)
+    found = zip(names, counts.tolist(), (seen / seen.sum()).tolist(), strict=True)
     return [
-        Group(
-            name,
-            replace(
-                plan,
-                job=own,
-                n_prototypes=count,
-                n_rows=of_inputs[name].seen,
-                n_target=of_target[name].seen,
-                candidates=of_inputs[name],
-                target=None if target is None else of_target[name],
-                records=records,
-            ),
-            of_target[name].seen / whole,
-        )
-        for name, count in zip(names, counts.tolist(), strict=True)
-        if count
+        Group(name, _plan_of(whole, m, of_inputs[name], None if target is None else of_target[name]), share)
+        for name, m, share in found
+        if m
     ]
+
+
+def _plan_of(whole: Plan, m: int, candidates: UniformSample, target: UniformSample | None) -> Plan:
+    """That of all rows for the rows of a group."""
+    n_target = (candidates if target is None else target).seen
+    return replace(
+        whole, n_prototypes=m, n_rows=candidates.seen, n_target=n_target, candidates=candidates, target=target
+    )
+
+
+def _rank(name: Name) -> tuple[bool, str]:
+    """To sort by: null comes last."""
+    return name is None, name or ""
 
 
 def _encoded(samples: GroupSamples, plan: Plan, numbering: Numbering) -> dict[Name, UniformSample]:
@@ -123,7 +122,7 @@ def _note_others(column: str, inputs: dict[Name, UniformSample], target: dict[Na
         (inputs, target, "the inputs", "the target has none of it, so none of its rows is chosen"),
         (target, inputs, "the target", "the inputs have none of it, so no prototype stands for it"),
     ):
-        names = sorted(here.keys() - there.keys(), key=lambda name: name or "")
+        names = sorted(here.keys() - there.keys(), key=_rank)
         if names:
             rows = sum(here[name].seen for name in names)
             _note(f"{_listed(names)} of column {column!r} {_has(names)} {counted(rows, 'row')} in {of}, and {so}")
