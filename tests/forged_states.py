@@ -193,9 +193,9 @@ RUNS = {
     "parts": {"partition_rows": 200},
     "stream": {"method": "stream"},
     "target": {"target": "target.parquet", "partition_rows": 400},
-    "groups": {"per": "kind", "sample": 100, "partition_rows": 200},
     "surveying": {},
     "judging": {"method": "basic"},
+    "groups": {"per": "kind", "sample": 100, "partition_rows": 200},
 }
 CUTS = {"surveying": "survey", "judging": "select"}
 

@@ -39,10 +39,16 @@ ASKED = {"id": "name", "per": "town", "partition_rows": 250}
 OBJECTIVES = {"match": None, "cover": Coverage()}
 
 
+def moody(n, seed=0):
+    """People with a category more, whose values every partition meets in another order."""
+    moods = np.random.default_rng(seed + 1).choice(["calm", "cross", "glad", None], size=n)
+    return people(n, seed).append_column("mood", pa.array(moods.tolist()))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """3,000 rows in twelve row groups of two files, sorted: most towns are in some of the partitions only."""
-    folder, whole = tmp_path_factory.mktemp("people"), people(3000)
+    folder, whole = tmp_path_factory.mktemp("people"), moody(3000)
     pq.write_table(whole.slice(0, 2500), folder / "a.parquet", row_group_size=250)
     pq.write_table(whole.slice(2500), folder / "b.parquet", row_group_size=250)
     return folder
@@ -52,7 +58,7 @@ def folder(tmp_path_factory):
 def target(tmp_path_factory):
     """600 rows of another distribution."""
     folder = tmp_path_factory.mktemp("target")
-    pq.write_table(people(1200, seed=4).slice(600), folder / "t.parquet", row_group_size=200)
+    pq.write_table(moody(1200, seed=4).slice(600), folder / "t.parquet", row_group_size=200)
     return folder
 
 
