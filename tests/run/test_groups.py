@@ -437,8 +437,10 @@ def test_an_error_of_one_group_names_it(tmp_path):
         select(path, 2, per="kind", kernel="linear", scale="none")
 
 
-def test_the_certificate_is_the_mean_of_the_groups_and_bounds_what_all_of_them_leave(folder):
-    result = select(folder, 5, **ASKED)
+@pytest.mark.parametrize("sample", [None, 300])
+def test_the_certificate_is_the_mean_of_the_groups_and_bounds_what_all_of_them_leave(folder, sample):
+    """Exact where samples hold all rows, else within its own standard error."""
+    result = select(folder, 5, sample=sample, **ASKED)
     table = pa.concat_tables(pq.read_table(folder / name) for name in ("a.parquet", "b.parquet"))
     X, towns = result.encoding.encode(table).astype(float), np.array(table["town"].to_pylist(), object)
     K, weights = result.kernel(X, X), np.zeros(len(X))
@@ -450,8 +452,12 @@ def test_the_certificate_is_the_mean_of_the_groups_and_bounds_what_all_of_them_l
         w[list(own)] = list(own.values())
         left += share * (rows - w) @ K @ (rows - w)
         carried += share * rows @ K @ rows
-    assert result.residual == pytest.approx(left / carried, rel=1e-4)
-    assert result.mmd**2 == pytest.approx(left, rel=1e-4)
+    error = result.certificate.standard_error
+    assert (error is None) == (sample is None)
+    assert result.residual == pytest.approx(left / carried, rel=1e-4, abs=3 * (error or 0))
+    if sample is None:
+        assert result.mmd**2 == pytest.approx(left, rel=1e-4)
+    assert left <= result.certificate.mmd_bound() ** 2 * (1 + 1e-4)
     even = np.full(len(X), 1 / len(X))
     assert (even - weights) @ K @ (even - weights) <= left
 
