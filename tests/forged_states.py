@@ -195,19 +195,19 @@ RUNS = {
     "target": {"target": "target.parquet", "partition_rows": 400},
     "surveying": {},
     "judging": {"method": "basic"},
+    "groups": {"per": "kind", "sample": 100, "partition_rows": 200},
 }
 CUTS = {"surveying": "survey", "judging": "select"}
 
 
 def select(folder, run, progress=None):
-    options = dict(RUNS[run])
+    options = {"sample": 256, **RUNS[run]}
     if "target" in options:
         options["target"] = folder / options["target"]
     return protosieve.select(
         folder / "rows.parquet",
         6,
         id="name",
-        sample=256,
         random_state=0,
         work=folder / run,
         progress=progress,
@@ -262,6 +262,7 @@ def beginnings(folder):
             _state.write(path, work)
             found.append(("pass", path, *opened(path)))
     missing = {"RunHead", "Summary", "RowSample", "Sums", "Choice", "Fetched", "SurveyPass", "SumsPass", "ChoosePass"}
+    missing |= {"GroupSamples", "GroupSums", "GroupSumsPass"}
     assert missing <= {name for *_, body, _ in found for name in types(body)}
     return found
 

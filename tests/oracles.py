@@ -18,6 +18,7 @@ from scipy.optimize import minimize, nnls
 from scipy.spatial.distance import cdist
 
 from protosieve.passes import Records, joined_partition, read_blocks, settle
+from protosieve.run import conclude
 
 
 def gaussian(X, Y, width):
@@ -596,6 +597,8 @@ def select_in_turn(job):
     """A run over partitions, one after the other in this thread: what `protosieve.run.choose` must give anywhere."""
     inputs = merged_in_turn(job.survey(), job.inputs)
     target = merged_in_turn(job.survey(of_target=True), job.targets) if job.targets else None
+    if job.options.per is not None:
+        return conclude(job, InTurn(), inputs, target)
     plan = settle(job, inputs, target)
     if plan.fits_in_memory:
         fitted = plan.fitted({})
@@ -610,6 +613,23 @@ def select_in_turn(job):
         sums = merged_in_turn(plan.sums("sums", mean, of_target=False, of_input=True), job.inputs)
     chosen = plan.chosen(mean, plan.best(mean, sums), {})
     return plan.result(chosen, chosen.indices, _columns_of(plan, chosen.indices), mean)
+
+
+def select_per_group(selector, X, groups, m):
+    """Of each group of rows the same as of these rows alone: row numbers and weights within the group, by its name."""
+    found = {}
+    for name in dict.fromkeys(groups):
+        rows = np.array([i for i, group in enumerate(groups) if group == name])
+        result = selector(min(m, len(rows))).fit(X[rows]).result_
+        found[name] = dict(zip(rows[result.indices].tolist(), result.weights.tolist(), strict=True))
+    return found
+
+
+class InTurn:
+    """The passes that a run over groups asks for, one partition after the other."""
+
+    def gather(self, work, partitions):
+        return merged_in_turn(work, partitions)
 
 
 def _mean_in_turn(plan):

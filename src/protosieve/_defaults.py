@@ -9,3 +9,4 @@ PARTITION_ROWS = 250_000
 RANDOM_STATE = 0
 SAMPLE = 16384  # rows that `compare` and `survey` keep
 SCALE = "auto"
+SPLIT = "each"

@@ -83,6 +83,7 @@ def test_tab_offers_what_the_engine_knows():
     assert _options.SCALES == tuple(sorted(engine.SCALES)) == tuple(sorted(SCALES))
     assert engine.GOALS == _options.GOALS
     assert tuple(sorted(engine.POLICIES)) == _options.POLICIES
+    assert engine.SPLITS == _options.SPLITS
     assert tuple(sorted(_formats.FORMATS)) == _options.FORMATS
     assert _options.OUTPUT_FORMATS == (_LABEL_STUDIO,)
 

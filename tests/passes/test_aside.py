@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partition_jobs import people, same, selected
-from protosieve import InputError, ParameterError, ProtosieveError, ProtoSwap, Prototypes, select
+from protosieve import InputError, ParameterError, ProtosieveError, ProtosieveWarning, ProtoSwap, Prototypes, select
 from protosieve.objectives import Coverage
 from volumes import volume
 
@@ -126,3 +126,24 @@ def test_an_output_may_not_overwrite_the_rows_to_keep(folder, tmp_path):
     selected(folder, 5, output=tmp_path / "first.parquet")
     with pytest.raises(ProtosieveError, match="is one of the files to be read, which would be lost"):
         selected(folder, 5, keep=tmp_path / "first.parquet", output=tmp_path / "first.parquet")
+
+
+@goals
+@pytest.mark.parametrize("sample", [400, 4000], ids=["of some rows", "of all rows"])
+def test_groups_keep_rows_of_their_own(folder, goal, sample, tmp_path):
+    """And in the next round those of the file that this one wrote; rows of groups that are not there are told of."""
+    asked = {"goal": goal, "sample": sample, "per": "town", "features": ["height", "depth"]}
+    first = selected(folder, 3, output=tmp_path / "first.parquet", **asked)
+    towns = set(first.table["town"].to_pylist())
+    assert len(first) == 3 * len(towns)
+    second = selected(folder, 3, keep=tmp_path / "first.parquet", exclude_rows=people(300), **asked)
+    kept, new = (second.table.filter(pa.array(mask)) for mask in (~second.is_new, second.is_new))
+    assert names(kept) == names(first.table)
+    assert sorted(map(str, new["town"].to_pylist())) == sorted(map(str, [*towns] * 3))
+    assert not names(new) & (names(kept) | names(people(300)))
+    assert second.is_new.tolist() == sorted(second.is_new, reverse=True)
+    assert first.table["name"].take(pa.array(-1 - second.indices[~second.is_new])).equals(kept["name"])
+    assert second.residual < first.residual
+    elsewhere = people(2).set_column(2, "town", [["Rom", "Oslo"]])
+    with pytest.warns(ProtosieveWarning, match="2 rows to keep have values that get no prototypes, and are left out"):
+        assert selected(folder, 3, keep=elsewhere, **asked).is_new.all()

@@ -77,6 +77,8 @@ KINDS = {
     "a target": {"target": True},
     "cover": {"partition_rows": 600, "goal": "cover"},
     "cover, one by one": {"method": "streak", "goal": "cover"},
+    "groups": {"partition_rows": 600, "per": "colour", "sample": 100},
+    "groups, one partition": {"per": "colour", "sample": 100},
 }
 
 

@@ -25,6 +25,7 @@ from protosieve import InputError, OutputError, ParameterError, ProtoSwap, _stat
 from protosieve.io import BatchSource, RowRange
 from protosieve.kernels import MultiScale
 from protosieve.passes import METHODS, Options, Partition, job_of, kernel_of, key_of, settle
+from protosieve.run import choose
 from protosieve.spark._digest import Digest
 from protosieve.spark._frame import Frame
 from protosieve.spark._returned import Returned
@@ -63,6 +64,7 @@ FEW = {"sample": 500}  # fewer than there are rows, so that all of these are sum
 
 
 COVER = {"goal": "cover"}
+GROUPS = VECTOR | {"per": "town", "sample": 200}
 ENDS = np.cumsum([table.num_rows for table in SLICES])
 
 
@@ -173,6 +175,17 @@ def test_tasks_return_what_partitions_in_process_do():
         assert [number for number, _ in found.values()] == [0, 1, 2]
         for partition, (_, value) in zip(job.inputs, found.values(), strict=True):
             assert _state.digest(value) == _state.digest(work.over(partition))
+
+
+def test_groups_are_surveyed_and_summed_up_by_tasks():
+    read = {"survey": SLICES, "sum": [table.select(["vector", "town"]) for table in SLICES]}
+
+    class Sent:
+        def gather(self, work, partitions):
+            return work.merged(value for _, value in ran(work, read[work.label], features=["vector", "town"]).values())
+
+    asked = options(5, **GROUPS)
+    assert same(choose(job_over(asked, SLICES), Sent()), in_process(asked))
 
 
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
@@ -324,7 +337,7 @@ def passes(monkeypatch):
 class TestOnSpark:
     pytestmark = on_spark
 
-    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER])
+    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER, GROUPS])
     def test_the_answer_is_that_of_the_same_partitions_in_one_loop(self, df, words):
         found = protosieve.spark.select(df, 20, **words)
         assert same(found, in_process(options(**words)))

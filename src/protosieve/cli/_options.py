@@ -22,6 +22,7 @@ SCALES = ("auto", "minmax", "none", "standard")
 GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 OUTPUT_FORMATS = ("label-studio",)
+SPLITS = ("each", "even", "proportional")
 FORMATS = ("arrow", "csv", "excel", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
@@ -171,6 +172,17 @@ _GOAL = _option(
     "goal", "NAME", "match: the weighted rows have the statistics of INPUT, to use in its place. cover: every row of "
     "INPUT has one near it, to label, to look at or to classify by.",
     default=default.GOAL, offer=_offer(GOALS),
+)  # fmt: skip
+_GROUPS = (
+    _option(
+        "per", "COLUMN", "Select rows for each value of this column, such as five of every class; each group is "
+        "represented by its own rows. Kept, not compared.",
+    ),
+    _option(
+        "split", "NAME", "With --per: each gives every value -m rows; even and proportional split -m between them, "
+        "evenly or in proportion to their rows.",
+        default=default.SPLIT, offer=_offer(SPLITS),
+    ),
 )  # fmt: skip
 _METHOD = _option(
     "method", "NAME",
@@ -325,9 +337,9 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _KEEP, _EXCLUDE_ROWS, _METHOD, _SEED), *_COLUMNS, *_KERNEL,
-    _SAMPLE, _OUTPUT, *_TO_LABEL, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN, *_PAGE,
-    *_TOLD,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _KEEP, _EXCLUDE_ROWS, *_GROUPS, _METHOD, _SEED), *_COLUMNS,
+    *_KERNEL, _SAMPLE, _OUTPUT, *_TO_LABEL, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN,
+    *_PAGE, *_TOLD,
 )  # fmt: skip
 COMPARE = (
     _INPUTS, *_panel(_CHOICE, _COUNT, _ALL_METHODS, _SEED),

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from protosieve._formatting import counted, one_line, prototypes, rounded
 from protosieve.cli._flags import in_flags
 from protosieve.cli._table import TableColumn, draw
-from protosieve.insight import ResultWithData, beyond_input, feature_matches, quality_sentences, shown, unlike_head
+from protosieve.insight import (
+    ResultWithData,
+    beyond_input,
+    feature_matches,
+    quality_sentences,
+    shown,
+    unlike_head,
+    worst_groups,
+)
 from protosieve.result import OURS, Prototypes, arrow_values
 
 if TYPE_CHECKING:
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
 
 _TOP = 10
 _WIDTH, _METHOD = "try another --width", "try --method swap"
+_GROUPS = 10
 _LABELS = 8  # values of a label that are told of one by one
 _THEIRS = 6  # columns of the user's, besides ids and label
 _LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are told apart by all
@@ -30,8 +39,10 @@ def summarise(result: Prototypes, output: str | None, console: "Console") -> Non
     if len(result) > _TOP:
         console.print(f"and {len(result) - _TOP:,} more", style="dim")
     console.print()
-    for line in [*_worth(result), *_spread(result), _place(output)]:
+    for line in [*_worth(result), *_spread(result)]:
         console.print(line)
+    _groups(result, console)
+    console.print(_place(output))
 
 
 def _made(result: Prototypes) -> list[str]:
@@ -62,7 +73,7 @@ def _columns(result: Prototypes) -> list[TableColumn]:
     """The heaviest prototypes: our columns, then ids and label, then the first of the others."""
     top = result.table.slice(0, _TOP)
     parameters = (result.provenance or {})["parameters"]
-    named = len(parameters["id"]) + (parameters["label"] is not None)
+    named = len(parameters["id"]) + (parameters["label"] is not None) + (parameters["per"] is not None)
     names = top.column_names[: len(OURS) + named + _THEIRS]
     return [_column(name, arrow_values(top.column(i))) for i, name in enumerate(names)]
 
@@ -121,6 +132,26 @@ def _spread(result: Prototypes) -> list[str]:
     said += [f"{value} has {n:,}, to {100 * shares[value]:.0f} %" for value, n in others]
     said += [f"and {len(counts) - _LABELS:,} more"] if len(counts) > _LABELS else []
     return [one_line(f"By {label}: {'; '.join(said)}.")]
+
+
+def _groups(result: Prototypes, console: "Console") -> None:
+    """The groups that prototypes were chosen for, the worst first, and how good each set is against its own rows."""
+    run = result.provenance or {}
+    worst = worst_groups(run)
+    if not worst:
+        return
+    name, top = run["groups"]["column"], worst[:_GROUPS]
+    more = "" if len(worst) == len(top) else f", the worst {len(top)} of {len(worst):,}"
+    console.print(one_line(f"For each {name}{more}, judged by its own rows; {name} itself is not compared:"))
+    console.print()
+    columns = [
+        (name, [one.name for one in top]),
+        ("rows", [f"{one.rows:,}" for one in top]),
+        ("prototypes", [f"{one.prototypes:,}" for one in top]),
+        ("covered" if result.covers else "carried", [one.carried for one in top]),
+    ]
+    draw([TableColumn(of, cells, right=i > 0) for i, (of, cells) in enumerate(columns)], console)
+    console.print()
 
 
 def _place(output: str | None) -> str:

@@ -18,7 +18,7 @@ from protosieve.insight._quality import Figure, Quality, curve_of, quality_of, q
 from protosieve.insight._residual_curve import ResidualCurve
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._stream import ResidualTrace, stream_of
-from protosieve.insight._summary import Fact, Rerun, beyond_input, unlike_head
+from protosieve.insight._summary import Fact, GroupFact, Rerun, beyond_input, unlike_head, worst_groups
 from protosieve.insight._text import shown
 from protosieve.insight._view import View, image_shape_of
 
@@ -31,6 +31,7 @@ __all__ = [
     "Fact",
     "FeatureMatches",
     "Figure",
+    "GroupFact",
     "Insight",
     "Labels",
     "Map",
@@ -62,4 +63,5 @@ __all__ = [
     "shown",
     "stream_of",
     "unlike_head",
+    "worst_groups",
 ]

@@ -110,8 +110,8 @@ def _has_best_weights(result: Prototypes, norm: float) -> bool:
     Where that mean rests on a sample, rows held out of it have judged the result, and ``l`` is near to that.
     """
     run: dict[str, Any] = dict((result.provenance or {}).get("parameters", {}))
-    if result.selector in _EQUAL or run.get("exact_weights"):  # those of earlier versions, by another mean
-        return False
+    if result.selector in _EQUAL or run.get("exact_weights") or run.get("per"):  # by other means: of earlier versions
+        return False  # the sample's, and of groups their own
     agrees = _AGREES if result.certificate.sampling is None else _NEARLY_AGREES
     return abs(result.objective - norm) <= agrees * result.certificate.upper_bound
 

@@ -1,5 +1,6 @@
 """What was summarised, how, and what it takes to run it again."""
 
+import math
 import platform
 import re
 from collections.abc import Mapping
@@ -9,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from protosieve._formatting import counted, cut, rounded
+from protosieve._formatting import counted, cut, percent, rounded
 from protosieve.insight._result_with_data import ResultWithData, allowed
 from protosieve.insight._text import shown
 from protosieve.result import Prototypes
 from protosieve.selectors import SELECTORS
 
+_WORST = 5  # groups
+_NONE: Mapping[str, Any] = {"values": []}
 _SUMMARIES = {cls.__name__: cls.summary for cls in SELECTORS}
 
 
@@ -48,6 +51,7 @@ def summary_of(subject: ResultWithData) -> list[Fact]:
         ("Prototypes", f"{len(result):,}", f"of {allowed(result):,} allowed"),
     ]
     facts += [("Goal", "cover", "every row is to have a prototype near it")] if result.covers else []
+    facts += _groups(result)
     facts += [("Kernel", rounded(repr(result.kernel)), _width(result))] if result.kernel is not None else []
     if result.kernel is not None and not (result.covers and result.certificate.best is None):
         facts.append(("Judged by", *_judge(result)))
@@ -109,6 +113,41 @@ def _target(result: Prototypes) -> list[tuple[str, str, str | None]]:
         note = ". ".join(["the prototypes are to match these rows", *beyond_input(run)])
         return [("Target", _named(run["target_files"]), note)]
     return [("Target", "the rows themselves", "the prototypes are to stand for all of them")] if run else []
+
+
+@dataclass(frozen=True)
+class GroupFact:
+    """A group that prototypes were chosen for, and how much of what its own rows are they carry, or cover, in text."""
+
+    name: str
+    rows: int
+    prototypes: int
+    carried: str
+
+
+def worst_groups(run: Mapping[str, Any]) -> list[GroupFact]:
+    """The groups of a run, those that are represented worst first; none where it had none."""
+    values = (run.get("groups") or _NONE)["values"]
+    found = [(math.inf if one["residual"] is None else one["residual"], one) for one in values]
+    return [
+        GroupFact(
+            "(null)" if one["value"] is None else one["value"],
+            one["rows"],
+            one["prototypes"],
+            percent(left) if math.isfinite(left) else "",
+        )
+        for left, one in sorted(found, key=lambda pair: -pair[0])
+    ]
+
+
+def _groups(result: Prototypes) -> list[tuple[str, str, str | None]]:
+    worst, found = worst_groups(_run(result)), _run(result).get("groups")
+    if not found:
+        return []
+    do = "covered" if result.covers else "carried"
+    said = ", ".join(f"{cut(one.name, 60)} ({one.carried} {do})" for one in worst[:_WORST])
+    how = "each against its own rows" if found["split"] == "each" else f"prototypes are split {found['split']}"
+    return [("Groups", f"{len(worst):,} of {found['column']}", f"{how}; the worst: {said}")]
 
 
 def _width(result: Prototypes) -> str:

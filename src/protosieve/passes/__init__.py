@@ -17,7 +17,9 @@ from protosieve.passes._checks import number_of_prototypes
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
-from protosieve.passes._job import SPARE, Job, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
+from protosieve.passes._group_plans import Chosen, plans_of, result_of_groups
+from protosieve.passes._groups import GroupSums, GroupSumsPass
+from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
 from protosieve.passes._pass import Pass, Value
@@ -37,8 +39,11 @@ __all__ = [
     "Aside",
     "Choice",
     "ChoosePass",
+    "Chosen",
     "FetchPass",
     "Fetched",
+    "GroupSums",
+    "GroupSumsPass",
     "HeldRows",
     "Job",
     "LeftOut",
@@ -62,6 +67,7 @@ __all__ = [
     "by_sample",
     "changed",
     "fingerprint",
+    "groups_of",
     "job_of",
     "joined_partition",
     "kernel_of",
@@ -72,7 +78,9 @@ __all__ = [
     "numbered",
     "options_of",
     "partitions_of",
+    "plans_of",
     "read_blocks",
+    "result_of_groups",
     "rows_of",
     "rows_per_block",
     "sample_seed",

@@ -1,7 +1,7 @@
 """Rows with files or tables of their own that stand beside the inputs: chosen before, or never to be chosen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from protosieve._typing import Array
 from protosieve.errors import InputError, arg
 from protosieve.io import BadRows, Source
 from protosieve.passes._fingerprints import fingerprint
+from protosieve.passes._groups import Name, names_in
 from protosieve.passes._tables import Records, joined, typed
-from protosieve.preprocess import Encoding
+from protosieve.preprocess import Encoding, Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,7 @@ class NamedRows:
     argument: str
     files: list[dict[str, Any]] = field(default_factory=list)
     parts: list[pa.Table] = field(default_factory=list)  # one for each file
+    places: NDArray[np.int64] | None = None  # among all rows, if these are some of them
 
     @classmethod
     def read(cls, argument: str, sources: Sequence[Source]) -> "NamedRows":
@@ -31,6 +33,15 @@ class NamedRows:
             pieces = [piece.table for piece in source.pieces(None, 0, BadRows(skip=False))]
             parts.append(joined(pieces) if pieces else source.schema().empty_table())
         return cls(argument, [fingerprint(source) for source in sources], parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def of_group(self, layout: Layout, name: Name) -> "NamedRows":
+        """Those of a group."""
+        masks = [np.array([one == name for one in names_in(layout, part)], np.bool_) for part in self.parts]
+        parts = [part.filter(pa.array(mask)) for part, mask in zip(self.parts, masks, strict=True)]
+        return replace(self, parts=parts, places=np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *masks])))
 
     @property
     def names(self) -> list[str]:
@@ -77,6 +88,19 @@ class Aside:
     @property
     def files(self) -> list[dict[str, Any]]:
         return [*self.keep.files, *self.exclude.files]
+
+    def of_group(self, layout: Layout, name: Name) -> "Aside":
+        """What stands beside the rows of a group: of the rows to keep its own, and none of the others can be chosen."""
+        files, parts = [*self.exclude.files, *self.keep.files], [*self.exclude.parts, *self.keep.parts]
+        return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts))
+
+    def numbered(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The indices by which rows to keep are called among all of them, where these are those of a group."""
+        if self.keep.places is None:
+            return indices
+        found = indices.copy()
+        found[indices < 0] = -1 - self.keep.places[-1 - indices[indices < 0]]
+        return found
 
     def barred(self, records: Records, ids: Sequence[str]) -> NDArray[np.bool_]:
         """Of rows with their columns, those that have an id of a row that is kept or excluded."""

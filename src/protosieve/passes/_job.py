@@ -14,6 +14,7 @@ from protosieve.io import BadRows, Source, check_schemas
 from protosieve.means import sample_for
 from protosieve.passes._aside import Aside
 from protosieve.passes._fingerprints import fingerprint
+from protosieve.passes._groups import GroupSamples, group_layout
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Partition, partitions_of
 from protosieve.passes._pass import together
@@ -25,6 +26,7 @@ from protosieve.sampling import EVERY
 # are used, there are enough of them but for one run in a thousand million.
 SPARE = 4
 _DEVIATIONS = 6
+_IN_ALL, _NUMBERS = 1 << 17, 1 << 25  # rows in the samples of all groups, and numbers in wide ones
 _MANY = 2**31  # prototypes: more than there will be
 
 
@@ -41,6 +43,7 @@ class Job:
     targets: list[Partition]
     command: str | None = None  # the command line that began it, if one did
     aside: Aside = field(default_factory=Aside)
+    groups: Layout | None = None  # of the column for each of whose values prototypes are chosen
 
     @property
     def skip(self) -> bool:
@@ -71,7 +74,31 @@ class Job:
             skip=self.skip,
             size=size,
             limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
+            groups=self._samples(sample_seed(self.seed, of_target), size),
         )
+
+    @property
+    def grouped(self) -> int:
+        """Rows in the samples of all groups together: four for each prototype at least. There may be more where each
+        group has so many prototypes that it needs them.
+        """
+        if self.groups is None:
+            return 0
+        size = sample_size(self.options, self.layout.width, rows_of(self.inputs))
+        return max(size, min(_IN_ALL, _NUMBERS // max(self.layout.width, 1)), 4 * self._count)
+
+    @property
+    def _count(self) -> int:
+        """Prototypes that are asked for; 0 where that is not known yet."""
+        rows = rows_of(self.inputs)
+        return 0 if self.options.is_share and rows is None else self.options.count(rows)
+
+    def _samples(self, seed: int, size: int) -> GroupSamples | None:
+        """Those of the groups, of no rows yet, and of ``size`` rows each."""
+        if self.groups is None:
+            return None
+        each = self.options.split == "each" and not self.options.is_share
+        return GroupSamples(self.groups, seed, size, self.grouped, self._count if each else 0)
 
 
 def sample_seed(seed: int, of_target: bool) -> int:
@@ -127,6 +154,7 @@ def job_of(
         targets=partitions_of(target, options.partition_rows) if target else [],
         command=command,
         aside=Aside() if aside is None else aside,
+        groups=groups_of([*inputs, *target], options),
     )
 
 
@@ -134,6 +162,11 @@ def seed_of(options: Options) -> int:
     """The one that was given, or another every time."""
     seed = options.random_state
     return int(np.random.default_rng().integers(2**31)) if seed is None else seed
+
+
+def groups_of(sources: Sequence[Source], options: Options) -> Layout | None:
+    """How the values of the column are read for each of which prototypes are chosen, if one was named."""
+    return None if options.per is None else group_layout(check_schemas(sources), options.per)
 
 
 def layout_of(sources: Sequence[Source], options: Options) -> Layout:
@@ -154,6 +187,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
         text=options.text,
         coordinates=options.coordinates,
         day_first=options.day_first,
+        per=options.per,
     )
     _meet(layout, sources)
     return layout

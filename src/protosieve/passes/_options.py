@@ -28,6 +28,7 @@ METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
 _BATCH = ", ".join(cls.__name__ for cls in SELECTORS if not issubclass(cls, StreamSelector))
 POLICIES = ("error", "skip")
 GOALS = ("match", "cover")
+SPLITS = ("each", "even", "proportional")
 _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
 _FILES = ("inputs", "target", "keep", "exclude_rows")
@@ -69,6 +70,8 @@ class Options:
     text: str | None = None
     coordinates: list[str] | None = None  # two
     partition_rows: int = default.PARTITION_ROWS
+    per: str | None = None  # a column, for each of whose values prototypes are chosen
+    split: str = default.SPLIT
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
@@ -95,6 +98,7 @@ class Options:
         self.csv  # noqa: B018  # it checks its values
         self._check_shown()
         self._check_aside()
+        self._check_groups()
         if self.is_stream:
             self._check_stream()
 
@@ -187,6 +191,28 @@ class Options:
                     f"{arg(name)} needs a method that chooses from a sample: {arg('method', ProtoSwap.method)}, and "
                     f"not {self.method}, which judges rows as they come"
                 )
+
+    def _check_groups(self) -> None:
+        self._choice("split", SPLITS)
+        if self.per is None:
+            if self.split != default.SPLIT:
+                raise ParameterError(
+                    f"{arg('split', self.split)} says how prototypes are split between the values of a column; name "
+                    f"one with {arg('per')} too"
+                )
+            return
+        if not isinstance(self.per, str):
+            raise ParameterError(f"{arg('per')} must be the name of one column, got {self.per!r}")
+        if self.judges_rows:
+            raise ParameterError(
+                f"{arg('per', self.per)} needs {arg('method', default.METHOD)}: {arg('method', self.method)} judges "
+                f"rows one by one, for one set of prototypes; leave one of the two out"
+            )
+        if self.is_stream:
+            raise ParameterError(
+                f"{arg('per', self.per)} reads rows twice, and standard input comes once; store the rows in a file "
+                "first"
+            )
 
     def _check_stream(self) -> None:
         if "-" in (self.target or []):

@@ -30,7 +30,7 @@ from protosieve.passes._fetch import FetchPass
 from protosieve.passes._job import Job, sample_size
 from protosieve.passes._options import METHODS
 from protosieve.passes._partitions import Numbering, Partition
-from protosieve.passes._result import Selected, result_of
+from protosieve.passes._result import Grouped, Selected, result_of
 from protosieve.passes._row_sample import MOST
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary
@@ -205,7 +205,12 @@ class Plan:
         )
 
     def result(
-        self, chosen: Prototypes, numbers: NDArray[np.int64], records: Records, judge: KernelMean | Coverage
+        self,
+        chosen: Prototypes,
+        numbers: NDArray[np.int64],
+        records: Records,
+        judge: KernelMean | Coverage,
+        groups: Grouped | None = None,
     ) -> Prototypes:
         """All about prototypes of these numbers and columns."""
         return result_of(
@@ -223,6 +228,7 @@ class Plan:
                 represented=self.target_sample.rows,
                 random=self.candidates.rows[: self.n_prototypes],
                 shown=self.data_sample(),
+                groups=groups,
             )
         )
 

@@ -22,6 +22,7 @@ from protosieve.preprocess import Encoding
 from protosieve.result import OURS, DataSample, Origin, Prototypes, Trace
 from protosieve.selectors import StreamSelector, certificate_of
 
+OF_GROUPS = ("group_weight", "group_share")
 _BLOCK = 512
 
 
@@ -33,6 +34,16 @@ class UnlikeHead:
     differences: list[str]
     chosen_from: int | None  # rows of the sample that was chosen from again,
     why_not: str | None  # or why it was not
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """What is known besides of prototypes that were chosen for each value of a column."""
+
+    weights: Float64  # within its group, of each prototype,
+    shares: Float64  # and the group's share of the rows that are represented
+    random_residual: float
+    figures: dict[str, Any]  # of the groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +64,12 @@ class Selected:
     shown: DataSample
     unlike: UnlikeHead | None = None
     beyond: list[str] = field(default_factory=list)  # what the target has and the inputs do not
+    groups: Grouped | None = None
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """The columns of the table that are not the users'."""
+        return OURS if self.groups is None else (*OURS, *OF_GROUPS)
 
 
 def result_of(found: Selected) -> Prototypes:
@@ -73,7 +90,7 @@ def result_of(found: Selected) -> Prototypes:
             shares=shares,
             table=_table(found, ours, typed(records.table, found.encoding.layout)),
             encoding=found.encoding,
-            provenance=_provenance(found, _renamed(records.table.column_names), _random_residual(found)),
+            provenance=_provenance(found, _renamed(records.table.column_names, found.ours), _random_residual(found)),
             sample=found.shown,
             folders=(".", *folders_of(names)),
         )
@@ -132,26 +149,30 @@ def _shares(result: Prototypes, rows: Array) -> Float64:
 
 def _random_residual(found: Selected) -> float:
     """The residual of as many random rows of the input, beside those chosen before, with the best weights."""
+    if found.groups is not None:
+        return found.groups.random_residual
     result, judge = found.result, found.judge
     rows = np.concatenate([found.random.astype(result.rows.dtype, copy=False), result.rows[~result.is_new]])
     return certificate_of(judge, rows, judge.weigh(rows, np.zeros(len(rows))), _BLOCK).residual
 
 
 def _table(found: Selected, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
-    """Ours first, then ids and label, then the users' other columns, as they are in their files."""
+    """Ours first, then ids, label and group, then the users' other columns, as they are in their files."""
     options = found.job.options
     columns = {name: pa.array(values) for name, values in ours.items()}
-    first = list(dict.fromkeys([*options.id, *([options.label] if options.label else [])]))
-    names = _renamed(theirs.column_names)
-    for name in [*first, *(name for name in theirs.column_names if name not in first)]:
-        columns[names.get(name, name)] = theirs.column(name)
+    first = list(dict.fromkeys([*options.id, *(name for name in (options.label, options.per) if name)]))
+    names = _renamed(theirs.column_names, found.ours)
+    columns |= {names.get(name, name): theirs.column(name) for name in first}
+    if found.groups is not None:
+        columns |= zip(OF_GROUPS, map(pa.array, (found.groups.weights, found.groups.shares)), strict=True)
+    columns |= {names.get(name, name): theirs.column(name) for name in theirs.column_names if name not in first}
     return pa.table(columns)
 
 
-def _renamed(names: list[str]) -> dict[str, str]:
+def _renamed(names: list[str], ours: tuple[str, ...]) -> dict[str, str]:
     """What users' columns are called that are called like one of ours."""
     renamed: dict[str, str] = {}
-    for name in OURS:
+    for name in ours:
         if name in names:
             renamed[name] = _free(name, [*names, *renamed.values()])
     return renamed
@@ -205,6 +226,7 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
         },
         "trace": {name: None if of is None else of.tolist() for name, of in vars(result.trace).items()},
         "residual_of_random_rows": random_residual,
+        "groups": None if found.groups is None else found.groups.figures,
     }
 
 

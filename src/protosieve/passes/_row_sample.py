@@ -47,6 +47,11 @@ class RowSample:
         """How many rows it is a sample of."""
         return self.shown.seen
 
+    @property
+    def row_bytes(self) -> float:
+        """What a row weighs on average, with all columns."""
+        return self.weight / max(self.seen, 1)
+
     def take(self, block: RowBlock, first_file: int = 0) -> None:
         """The next rows; their files are counted from ``first_file`` on."""
         if not len(block):

@@ -9,6 +9,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve.errors import InputError
 from protosieve.passes._blocks import FEWEST, LeftOut, RowBlock
+from protosieve.passes._groups import GroupSamples
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._row_sample import RowSample
@@ -30,6 +31,7 @@ class Summary(Value):
     ends: dict[int, int] = field(default_factory=dict)  # of each partition, its rows, unusable ones among them
     counts: dict[int, int] = field(default_factory=dict)  # and its usable ones
     skipped: LeftOut = field(default_factory=LeftOut)
+    groups: GroupSamples | None = None  # where prototypes are chosen for each
 
     def _check_form(self) -> None:
         held = self.sample.rows
@@ -37,6 +39,8 @@ class Summary(Value):
         counts = [*self.ends, *self.ends.values(), *self.counts, *self.counts.values(), self.rows]
         require(are_counts(*counts), "the counts of a partition")
         require(self.sample.seen == self.survey.rows == self.rows, "a sample of other rows")
+        for part in () if self.groups is None else self.groups.samples:
+            require(are_raw(part.rows, self.survey.layout.width) and part.seen <= self.rows, "a sample of other rows")
 
     def merge(self, later: "Summary") -> None:
         """O(sample log sample + categories)."""
@@ -53,8 +57,12 @@ class Summary(Value):
             raise InputError(f"{self.name} and {later.name}: {error}") from error
         if is_same:
             self.sample.merge(later.sample, recode)
+            if self.groups is not None and later.groups is not None:
+                self.groups.merge(later.groups, recode, self.sample.row_bytes)
         elif later.sample.rows is not None:
             later.sample.rows = later.sample.rows.mapped(recode, lambda numbers: numbers)
+            if later.groups is not None:
+                later.groups.recode(recode)
         self.skipped.merge(later.skipped)
 
 
@@ -74,6 +82,7 @@ class SurveyPass(Pass[Summary]):
     skip: bool
     size: int  # of the sample
     limit: int = EVERY
+    groups: GroupSamples | None = None  # of no rows yet
 
     @property
     def grows(self) -> bool:
@@ -81,7 +90,8 @@ class SurveyPass(Pass[Summary]):
 
     def begin(self, partition: Partition) -> Summary:
         layout = copy.deepcopy(self.start)  # it grows, and other threads may have the same
-        return Summary(partition.names[0], Survey.of(layout), RowSample.empty(self.seed, self.size, self.limit))
+        sample = RowSample.empty(self.seed, self.size, self.limit)
+        return Summary(partition.names[0], Survey.of(layout), sample, groups=copy.deepcopy(self.groups))
 
     def layout(self, value: Summary) -> Layout:
         return value.survey.layout
@@ -98,12 +108,16 @@ class SurveyPass(Pass[Summary]):
     def take(self, value: Summary, block: RowBlock, seen: list[Moments], partition: Partition) -> None:
         value.survey.update(block.rows, seen)
         value.sample.take(block, partition.first_file)
+        if value.groups is not None:
+            value.groups.take(block, partition.first_file, value.sample.row_bytes)
 
     def left_out(self, value: Summary, block: RowBlock) -> None:
         value.skipped.merge(block.left_out)
 
     def end(self, value: Summary, partition: Partition) -> None:
         value.sample.join()
+        if value.groups is not None:
+            value.groups.join()
         last = partition.start if value.until is None else value.until
         value.ends[partition.number] = last.before + last.row - partition.key
         value.counts[partition.number] = value.rows

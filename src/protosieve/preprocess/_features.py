@@ -19,7 +19,8 @@ _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
-_NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates")  # options that name other columns
+_NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates", "per")  # options that name other columns
+_NEVER_FEATURES = ("exclude", "per")  # these cannot be made features by name either
 
 Options = Mapping[str, Collection[str]]  # the columns that each option names, for quick look-up
 
@@ -108,9 +109,10 @@ def _check_names(schema: pa.Schema, options: Options) -> None:
                     f"{arg(option)}: there is no column {name!r}{meant(name, schema.names)} "
                     f"(the columns are {listing(schema.names)})"
                 )
-            if option in ("features", "embedding") and name in options["exclude"]:
+            others = [other for other in _NEVER_FEATURES if name in options[other]]
+            if option in ("features", "embedding") and others:
                 raise InputError(
-                    f"{arg(option)}: column {name!r} is named with {arg('exclude')} too; name it in one of them"
+                    f"{arg(option)}: column {name!r} is named with {arg(others[0])} too; name it in one of them"
                 )
     for name in options["embedding"]:
         kind = _plain(schema.field(schema.names.index(name)).type)

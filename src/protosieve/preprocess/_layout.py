@@ -87,19 +87,20 @@ class Layout:
         text: Names | None = None,
         coordinates: Names | None = None,
         day_first: bool = False,
+        per: Names | None = None,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image``,
-        ``text`` or ``coordinates``; or exactly those named in ``features`` and ``embedding``. Lists must be
-        named to be used. ``categorical`` names number and date columns whose values are names rather than measures.
-        Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are read where the first rows do
-        not tell.
+        ``text`` or ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and
+        ``embedding``. Lists must be named to be used. ``categorical`` names number and date columns whose values are
+        names rather than measures. Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are
+        read where the first rows do not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
             "embedding": embedding, "categorical": categorical, "image": image, "text": text,
-            "coordinates": coordinates,
+            "coordinates": coordinates, "per": per,
         }  # fmt: skip
         names = {option: as_names(option, said) for option, said in given.items()}
         items, left_out = choose_features(schema, names, day_first)

@@ -86,7 +86,13 @@ def own_names(names: Sequence[str], renamed: Mapping[str, str]) -> dict[int, str
 
     >>> own_names(["row", "file", "weight", "share", "input_row", "x"], {"row": "input_row"})
     {4: 'row', 5: 'x'}
+
+    So it is with those of groups, which stand further on.
     """
     back = {new: name for name, new in renamed.items()}
     has_ours = tuple(names[: len(OURS)]) == OURS
-    return {i: back.get(names[i], names[i]) for i in range(len(OURS) if has_ours else 0, len(names))}
+    return {
+        i: back.get(names[i], names[i])
+        for i in range(len(OURS) if has_ours else 0, len(names))
+        if names[i] not in renamed
+    }

@@ -1,10 +1,10 @@
 """A run from its first pass to its result, wherever the passes are made."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from protosieve.errors import InputError, ProtosieveWarning
 from protosieve.objectives import KernelMean
 from protosieve.passes import (
     MOST,
+    Chosen,
+    GroupSumsPass,
     Job,
     Partition,
     Pass,
@@ -22,16 +24,22 @@ from protosieve.passes import (
     StreamPass,
     Summary,
     Sums,
+    SumsPass,
     Value,
     by_sample,
     joined_partition,
     number_of_prototypes,
     numbered,
+    plans_of,
+    result_of_groups,
     settle,
 )
 from protosieve.result import Prototypes
 
 V = TypeVar("V", bound=Value)
+T = TypeVar("T")
+
+Summed: TypeAlias = Generator[tuple[SumsPass, Sequence[Partition]], Sums, T]  # that asks for the sums it needs
 
 
 class Driver(Protocol):
@@ -61,32 +69,85 @@ def choose(job: Job, driver: Driver) -> Prototypes:
 def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
     """What follows the survey. The summaries are changed where there is a target."""
     plan = settle(job, inputs, target)
-    if plan.fits_in_memory:
-        selector = plan.fitted(_aside(plan, driver, plan.candidates.numbers))
-        numbers = numbered(np.sort(plan.candidates.numbers), selector.result_)
-        return plan.result(selector.result_, numbers, _records(plan, driver, numbers), selector.known_comparison())
-    objective, sums = (plan.coverage, None) if job.options.covers else _mean(plan, driver)
-    if job.options.judges_rows:
+    if job.options.per is not None:
+        return _of_groups(plan, driver, inputs, target)
+    if job.options.judges_rows and not plan.fits_in_memory:
+        objective = plan.coverage if job.options.covers else _driven(_mean(plan), driver)[0]
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
         found, records = choice.selector.result_, choice.records()
         return plan.result(found, records.numbers, records, choice.selector.known_comparison())
+    chosen = _driven(_chosen(plan, driver), driver)
+    return plan.result(chosen.result, chosen.numbers, _records(plan, driver, chosen.numbers), chosen.judge)
+
+
+def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
+    """The same for each value of a column: what a group asks for is summed up in one pass with what others do."""
+    groups, layout = plans_of(plan, inputs, target), plan.job.groups
+    assert layout is not None
+    going = {place: _chosen(group.plan, driver) for place, group in enumerate(groups)}
+    asked, chosen = dict[int, tuple[SumsPass, Sequence[Partition]]](), dict[int, Chosen]()
+
+    def go_on(place: int, sums: Sums | None) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "ProtoSwap kept", ProtosieveWarning)  # told of all in the end
+                asked[place] = next(going[place]) if sums is None else going[place].send(sums)
+        except StopIteration as end:
+            chosen[place] = end.value
+        except InputError as error:
+            raise InputError(f"{groups[place].title}: {error.marked}") from error
+
+    for place in going:
+        go_on(place, None)
+    while asked:
+        stage = max(work.stage for work, _ in asked.values())  # "target-sums" before "sums", which may follow from them
+        now = {place: asked.pop(place) for place in list(asked) if asked[place][0].stage == stage}
+        names, passes = [groups[place].name for place in now], [work for work, _ in now.values()]
+        partitions = next(iter(now.values()))[1]
+        found = driver.gather(GroupSumsPass.of(layout, names, passes), partitions)
+        for place, sums in zip(now, found.sums, strict=True):
+            go_on(place, sums)
+    every = [chosen[place] for place in range(len(groups))]
+    numbers = np.concatenate([one.numbers for one in every])
+    every_record = _records(replace(groups[0].plan, job=plan.job), driver, numbers)
+    return result_of_groups(plan, groups, every, every_record)
+
+
+def _driven(steps: Summed[T], driver: Driver) -> T:
+    """What comes of steps whose sums the driver gathers."""
+    try:
+        asked = next(steps)
+        while True:
+            asked = steps.send(driver.gather(*asked))
+    except StopIteration as end:
+        found: T = end.value
+        return found
+
+
+def _chosen(plan: Plan, driver: Driver) -> Summed[Chosen]:
+    """The selector's choice: of all rows where the samples hold them, else by sums of all and from the sample."""
+    if plan.fits_in_memory:
+        selector = plan.fitted(_aside(plan, driver, plan.candidates.numbers))
+        numbers = numbered(np.sort(plan.candidates.numbers), selector.result_)
+        return Chosen(selector.result_, plan.job.aside.numbered(numbers), selector.known_comparison())
+    job = plan.job
+    objective, sums = (plan.coverage, None) if job.options.covers else (yield from _mean(plan))
     if sums is None and not plan.candidates.is_whole and job.targets:
-        sums = driver.gather(plan.sums("sums", objective, of_target=False, of_input=True), job.inputs)
+        sums = yield plan.sums("sums", objective, of_target=False, of_input=True), job.inputs
     best = plan.best(objective, sums)
-    aside = _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices))
-    found = plan.chosen(objective, best, aside)
-    return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
+    found = plan.chosen(objective, best, _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices)))
+    return Chosen(found, plan.job.aside.numbered(found.indices), objective)
 
 
-def _mean(plan: Plan, driver: Driver) -> tuple[KernelMean, Sums | None]:
+def _mean(plan: Plan) -> Summed[tuple[KernelMean, Sums | None]]:
     """What rows are judged by; if the inputs are their own target, with their sums, which hold the best rows too."""
     job = plan.job
     if not job.targets:
-        sums = driver.gather(plan.sums("sums", plan.estimate, of_target=True, of_input=True), job.inputs)
+        sums = yield plan.sums("sums", plan.estimate, of_target=True, of_input=True), job.inputs
         return plan.mean(sums.sums), sums
     if plan.target_sample.is_whole or _comes_once(job):
         return plan.mean(None), None
-    sums = driver.gather(plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), job.targets)
+    sums = yield plan.sums("target-sums", plan.estimate, of_target=True, of_input=False), job.targets
     return plan.mean(sums.sums), None
 
 
@@ -133,7 +194,7 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
     It changes the summary, which must be a copy.
     """
     sampled = summary.sample.rows
-    if job.targets or sampled is None or not len(sampled.all_numbers):
+    if job.targets or job.options.per is not None or sampled is None or not len(sampled.all_numbers):
         return None
     with warnings.catch_warnings(), suppress(InputError):
         warnings.simplefilter("ignore", ProtosieveWarning)  # of a choice that is not the last

@@ -40,6 +40,8 @@ class Estimate:
     row_bytes: float  # of a row's own columns, as stored
     judges_rows: bool = False  # whether the method does, one by one
     covers: bool = False  # whether that is the goal, for which a sample is enough
+    per: str | None = None  # the column for each of whose values there are so many prototypes, or that share them
+    grouped: int = 0  # rows in the samples of all groups
 
     @property
     def passes(self) -> int:
@@ -65,7 +67,7 @@ class Estimate:
     @property
     def worker_bytes(self) -> float | None:
         """Memory of a worker, about: the sample of a partition, and a few blocks of rows."""
-        return _PROCESS + _READING + _COLUMN * self.columns + 2 * self._sampled * self.sample
+        return _PROCESS + _READING + _COLUMN * self.columns + 2 * self._sampled * (self.sample + self.grouped)
 
     @property
     def driver_bytes(self) -> float | None:
@@ -77,15 +79,19 @@ class Estimate:
         if m is None:
             return None
         share = 1 if self.rows is None else min(1, SPARE / max(self.partitions, 1))
-        waiting = min(self.window, self.partitions) * share * self.sample * self._sampled
+        waiting = min(self.window, self.partitions) * (share * self.sample + self.grouped) * self._sampled
         judged = covering_for(m) * m if self.covers else _FACTORS * points_for(m) ** 2
-        held = _COPIES * self._sampled * self.sample + 8 * (_MATRICES * m**2 + judged)
+        held = _COPIES * self._sampled * (self.sample + self.grouped) + 8 * (_MATRICES * m**2 + judged)
         return _PROCESS + _READING + _COLUMN * self.columns + waiting + held
 
     @property
     def _sampled(self) -> float:
         """Bytes of a sampled row: as numbers, and its own columns."""
         return 8 * self.columns + self.row_bytes
+
+    @property
+    def _groups(self) -> str:
+        return f" for the values of {self.per}" if self.per else ""
 
     def figures(self) -> dict[str, Any]:
         """All of it by name."""
@@ -99,7 +105,7 @@ class Estimate:
             lines.append(f"the target: {target}")
         if self.worker_bytes is not None and self.driver_bytes is not None:
             lines += [
-                f"{self.prototypes:,} prototypes, chosen from a sample of {self.sample:,} rows",
+                f"{self.prototypes:,} prototypes{self._groups}, chosen from a sample of {self.sample:,} rows",
                 f"about {self.driver_bytes / 1e9:.1f} GB of memory here and {self.worker_bytes / 1e9:.1f} GB per "
                 f"worker, if there are any, for {self.columns:,} columns",
             ]
@@ -127,6 +133,8 @@ def estimate(job: Job, window: int = 1) -> Estimate:
         row_bytes=ROW_BYTES if not rows else sum(file["size"] or 0 for file in job.files) / rows,
         judges_rows=options.judges_rows,
         covers=options.covers,
+        per=options.per,
+        grouped=min(job.grouped, rows or job.grouped),
     )
 
 

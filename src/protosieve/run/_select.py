@@ -66,6 +66,8 @@ def select(
     image: str | None = None,
     text: str | None = None,
     coordinates: Sequence[str] | None = None,
+    per: str | None = None,
+    split: str = default.SPLIT,
     report: str | os.PathLike[str] | None = None,
     watch: bool | str = False,
     quiet: bool = True,
@@ -158,6 +160,13 @@ def select(
         A column of images (paths, bytes or base64), and one of text to read. Kept, not compared by.
     coordinates : two columns, optional
         Where each row is to stand on a map. Kept, not compared by.
+    per : column, optional
+        Choose prototypes for each value of this column, each against the rows of its own group: ``n_prototypes`` of
+        each, say five examples of every class. It is not compared by. At most 1,000 values; null is one of them.
+        With ``target``, the rows of a value are to match those of the same value. See docs/groups.md.
+    split : str, default "each"
+        With ``per``: ``"each"`` gives every group ``n_prototypes``; ``"even"`` and ``"proportional"`` split these
+        between the groups, evenly or in proportion to their rows, one each at least.
     report : path, optional
         Where to write a page about the result, one HTML file that needs nothing else: see docs/report.md.
     watch : bool or str, default False
@@ -186,7 +195,9 @@ def select(
     Prototypes
         With ``table`` (the rows as they stand in their files), ``shares``, ``encoding``, ``provenance`` and ``sample``
         (at most 8,192 random rows of what they represent); ``indices`` are row numbers in the whole input, and row
-        positions in a table. ``to_pandas()``, ``to_arrow()`` and ``to_polars()`` make tables of it.
+        positions in a table. ``to_pandas()``, ``to_arrow()`` and ``to_polars()`` make tables of it. With ``per`` the
+        table also has ``group_weight``, the weight within the group, and ``group_share``, the group's share of all
+        rows; ``weight`` is the product of the two.
 
     Notes
     -----

@@ -19,7 +19,7 @@ from protosieve._atomic import check_replaceable
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
-from protosieve.passes import Choice, Fetched, Job, Options, Summary, Sums, changed
+from protosieve.passes import Choice, Fetched, GroupSums, Job, Options, Summary, Sums, changed
 
 _HEAD, _LOCK = "run.npz", "run.lock"
 _NO_LOCKS = (
@@ -27,8 +27,9 @@ _NO_LOCKS = (
     errno.ENOSYS,
     errno.EOPNOTSUPP,
 )  # of a file system without locks, where others are not kept out
-_STAGES: dict[str, type] = {
-    "survey": Summary, "target-survey": Summary, "target-sums": Sums, "sums": Sums, "choose": Choice, "fetch": Fetched,
+_STAGES: dict[str, type | tuple[type, ...]] = {
+    "survey": Summary, "target-survey": Summary, "target-sums": (Sums, GroupSums), "sums": (Sums, GroupSums),
+    "choose": Choice, "fetch": Fetched,
 }  # fmt: skip
 
 

@@ -163,4 +163,6 @@ def _waiting(options: Options) -> str:
         return "The first 10,000 rows settle what the columns are like; prototypes come after them."
     if options.target is not None:
         return "Prototypes come when inputs and target have been read."
+    if options.per is not None:
+        return "The prototypes of all groups come when all rows have been read."
     return "No row has been read yet."

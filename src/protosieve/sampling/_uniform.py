@@ -55,8 +55,7 @@ class UniformSample:
     >>> import numpy as np
     >>> X = np.arange(1000.0)[:, None]
     >>> there, back = (UniformSample.empty(5, X, seed=0) for _ in range(2))
-    >>> there.observe(X, np.arange(1000)), back.observe(X[::-1], np.arange(1000)[::-1])
-    (None, None)
+    >>> _ = there.observe(X, np.arange(1000)), back.observe(X[::-1], np.arange(1000)[::-1])
     >>> np.array_equal(there.settled().rows, back.settled().rows)
     True
     """
@@ -105,8 +104,8 @@ class UniformSample:
         """Whether it holds every row that came: below a ``limit`` it may not, however few there are."""
         return self.seen <= self.size and self.seen == len(self.held) + self._n_waiting
 
-    def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> None:
-        """Rows that were not offered before, with their numbers."""
+    def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> Indices:
+        """Rows that were not offered before, with their numbers; returns the positions of those that were taken in."""
         self.seen += len(rows)
         small = np.flatnonzero(hashes(self.seed, numbers) <= self._limit)
         if len(small):
@@ -114,6 +113,7 @@ class UniformSample:
             self._n_waiting += len(small)
             if 4 * self._n_waiting >= self.size:
                 self.settle()
+        return small
 
     def settle(self) -> None:
         """Sort in the rows that wait."""

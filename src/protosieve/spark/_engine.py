@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from protosieve.errors import InputError
-from protosieve.passes import Job, Options, Partition, Pass, Value, layout_of, seed_of
+from protosieve.passes import Job, Options, Partition, Pass, Value, groups_of, layout_of, seed_of
 from protosieve.result import Prototypes
 from protosieve.run import conclude
 from protosieve.spark._frame import Frame
@@ -22,13 +22,16 @@ class OnSpark:
     def __init__(self, options: Options, inputs: Frame, target: Frame | None) -> None:
         self._inputs, self._target = inputs, target
         frames = [inputs] if target is None else [inputs, target]
-        layout = layout_of([frame.source() for frame in frames], options)
+        heads = [frame.source() for frame in frames]
+        layout = layout_of(heads, options)
         for frame in frames:
             if layout.unmet:  # the length of lists, which Spark's types leave open, is that of the first there is
                 layout.meet(frame.first_lists(layout.unmet))
         parts = [[replace(partition_of(0, frame.source()), rows=_count(frame))] for frame in frames]
-        self._job = Job(options, seed_of(options), layout, [], [], parts[0], [] if target is None else parts[1])
-        self._features = layout.columns
+        groups = groups_of(heads, options)
+        targets = [] if target is None else parts[1]
+        self._job = Job(options, seed_of(options), layout, [], [], parts[0], targets, groups=groups)
+        self._features = list(dict.fromkeys([*layout.columns, *(groups.columns if groups else ())]))
         self._digests: dict[Frame, dict[int, bytes]] = {}
 
     def result(self) -> Prototypes:

@@ -45,6 +45,8 @@ def select(
     image: str | None = None,
     text: str | None = None,
     coordinates: Sequence[str] | None = None,
+    per: str | None = None,
+    split: str = default.SPLIT,
     report: str | os.PathLike[str] | None = None,
 ) -> Prototypes:
     """The rows of a Spark DataFrame that represent it best, each with a weight.
@@ -70,7 +72,7 @@ def select(
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
     method, goal, features, exclude, id, label, categorical, scale, max_categories, day_first, kernel, width, \
- sample, random_state, bad_rows, image_shape, image, text, coordinates
+ sample, random_state, bad_rows, image_shape, image, text, coordinates, per, split
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
 

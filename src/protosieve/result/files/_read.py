@@ -45,6 +45,8 @@ _RUN = {
 _FILE = {"name": str, "size": int | None}
 _LEFT_OUT = {"count": int, "first": list[str]}
 _UNLIKE_HEAD = {"rows": int, "differences": list[str], "chosen_from": int | None, "why_not": str | None}
+_GROUPS = {"column": str, "split": str, "values": list[dict[str, Any]]}
+_GROUP = {"value": str | None, "rows": int, "share": float, "prototypes": int, "residual": float | None}
 _PARAMETERS = {
     "id": list[str],
     "label": str | None,
@@ -184,6 +186,10 @@ def check_provenance(known: Mapping[str, Any]) -> None:
         _check(file, _FILE)
     if known["unlike_head"]:
         _check(known["unlike_head"], _UNLIKE_HEAD)
+    if known.get("groups"):  # earlier versions had none
+        _check(known["groups"], _GROUPS)
+        for group in known["groups"]["values"]:
+            _check(group, _GROUP)
     require(known["n_prototypes"] and known["parameters"]["partition_rows"], "a number of rows is 0")
     require(len(known["parameters"]["coordinates"] or "xy") == 2, "coordinates are two columns")
 

@@ -1,0 +1,264 @@
+"""A plan for each value of a column, and one result of what was chosen by them."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protosieve._blas import one_thread
+from protosieve._formatting import counted, cut
+from protosieve._typing import Float64
+from protosieve.errors import InputError, ProtosieveWarning, arg
+from protosieve.means import SamplingError, candidates_in
+from protosieve.objectives import Coverage, KernelMean
+from protosieve.passes._groups import GroupSamples, Name
+from protosieve.passes._options import Options
+from protosieve.passes._partitions import Numbering
+from protosieve.passes._plan import Plan
+from protosieve.passes._result import Grouped
+from protosieve.passes._survey import Summary
+from protosieve.passes._tables import Records
+from protosieve.result import Certificate, Prototypes, Trace
+from protosieve.sampling import UniformSample
+from protosieve.selectors import certificate_of
+
+_BLOCK = 512
+_NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The rows of one value of the column: its plan, and its ``share`` of the rows that prototypes represent."""
+
+    name: Name
+    plan: Plan
+    share: float
+
+    @property
+    def title(self) -> str:
+        """What to call it in a message."""
+        return f"{self.plan.job.options.per} {shown_name(self.name)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What was chosen by a plan: prototypes, their numbers in the whole input, and who judged them."""
+
+    result: Prototypes
+    numbers: NDArray[np.int64]
+    judge: KernelMean | Coverage
+
+
+def shown_name(name: Name) -> str:
+    """The value of a group in words.
+
+    >>> shown_name("setosa"), shown_name(None)
+    ("'setosa'", '(null)')
+    """
+    return "(null)" if name is None else repr(cut(name, _LONGEST))
+
+
+def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]:
+    """The plan of each group: that of all rows, with the group's sample, rows and number of prototypes; by the size of
+    groups, the largest first.
+
+    Encoding and kernel are those of all rows, so that what is similar in one group is so in all.
+    """
+    samples, options = inputs.groups, plan.job.options
+    assert samples is not None
+    of_inputs = _encoded(samples, plan, plan.numbering)
+    of_target = of_inputs
+    if target is not None:
+        assert target.groups is not None
+        of_target = _encoded(target.groups, plan, Numbering.of(plan.job.targets, target.ends))
+        _note_others(samples.column, of_inputs, of_target)
+    names = sorted(of_inputs.keys() & of_target.keys(), key=lambda name: (-of_target[name].seen, _rank(name)))
+    if not names:
+        raise InputError(
+            f"{arg('per', samples.column)}: no value of column {samples.column!r} in the inputs occurs in the target; "
+            "give a target that has some of them"
+        )
+    rows, seen = (np.array([found[name].seen for name in names]) for found in (of_inputs, of_target))
+    counts = _split(options, names, rows, seen, [_most(of_inputs[name]) for name in names])
+    records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
+    whole = replace(plan, job=replace(plan.job, options=replace(options, kernel=plan.kernel)), records=records)
+    found = zip(names, counts.tolist(), (seen / seen.sum()).tolist(), strict=True)
+    groups = [
+        Group(name, _plan_of(whole, name, m, of_inputs[name], None if target is None else of_target[name]), share)
+        for name, m, share in found
+        if m
+    ]
+    lost = len(plan.job.aside.keep) - sum(len(group.plan.job.aside.keep) for group in groups)
+    if lost:
+        have = "has a value that gets" if lost == 1 else "have values that get"
+        _note(f"{counted(lost, 'row')} to keep {have} no prototypes, and {'is' if lost == 1 else 'are'} left out")
+    return groups
+
+
+def _plan_of(whole: Plan, name: Name, m: int, candidates: UniformSample, target: UniformSample | None) -> Plan:
+    """That of all rows for the rows of a group."""
+    n_target = (candidates if target is None else target).seen
+    job, layout = whole.job, whole.job.groups
+    if layout is not None and not job.aside.is_empty:
+        job = replace(job, aside=job.aside.of_group(layout, name))
+    return replace(
+        whole, job=job, n_prototypes=m, n_rows=candidates.seen, n_target=n_target, candidates=candidates, target=target
+    )
+
+
+def _rank(name: Name) -> tuple[bool, str]:
+    """To sort by: null comes last."""
+    return name is None, name or ""
+
+
+def _encoded(samples: GroupSamples, plan: Plan, numbering: Numbering) -> dict[Name, UniformSample]:
+    made = [sample.mapped(plan.encoding.transform, numbering.numbers) for sample in samples.samples]
+    return dict(zip(samples.names, made, strict=True))
+
+
+def _most(sample: UniformSample) -> int:
+    """The rows that may be chosen."""
+    return sample.seen if sample.is_whole else candidates_in(sample.size)
+
+
+def _note_others(column: str, inputs: dict[Name, UniformSample], target: dict[Name, UniformSample]) -> None:
+    """A note on the groups that only one of inputs and target has."""
+    for here, there, of, so in (
+        (inputs, target, "the inputs", "the target has none of it, so none of its rows is chosen"),
+        (target, inputs, "the target", "the inputs have none of it, so no prototype stands for it"),
+    ):
+        names = sorted(here.keys() - there.keys(), key=_rank)
+        if names:
+            rows = sum(here[name].seen for name in names)
+            _note(f"{_listed(names)} of column {column!r} {_has(names)} {counted(rows, 'row')} in {of}, and {so}")
+
+
+def _split(
+    options: Options, names: Sequence[Name], rows: NDArray[np.int64], weights: NDArray[np.int64], most: Sequence[int]
+) -> NDArray[np.int64]:
+    """The number of prototypes of each group, none of which can have more than so many ``most``."""
+    room = np.array(most, np.int64)
+    if options.split == "each":
+        return np.array([min(options.count(n), most) for n, most in zip(rows.tolist(), room.tolist(), strict=True)])
+    m = options.count(int(rows.sum()))
+    if m < len(names):
+        left = list(names[m:])
+        _note(
+            f"{counted(m, 'prototype')} for {len(names):,} values of column {options.per!r}: {_listed(left)} "
+            f"{_has(left)} none; for one each, give {arg('n_prototypes', len(names))}"
+        )
+    return seats(np.ones(len(names)) if options.split == "even" else weights.astype(float), room, m)
+
+
+def seats(weights: Float64, room: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+    """``m`` in all, split in proportion to the weights by the method of Webster and Sainte-Lague: each goes to the
+    group with the largest weight by ``2 a + 1``, where it has a; but one to each first. O(m groups).
+
+    >>> seats(np.array([60.0, 30.0, 2.0]), np.array([100, 100, 100]), 10)
+    array([6, 3, 1])
+    >>> seats(np.array([60.0, 30.0, 2.0]), np.array([4, 100, 100]), 10)
+    array([4, 5, 1])
+    """
+    found = (np.arange(len(weights)) < m).astype(np.int64)
+    for _ in range(min(m, int(room.sum())) - int(found.sum())):
+        found[np.argmax(np.where(found < room, weights / (2 * found + 1), -1))] += 1
+    return found
+
+
+def result_of_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen], records: Records) -> Prototypes:
+    """One result of all groups, the largest weight first.
+
+    A weight is that within the group times the group's share of the rows, so all of them together describe all rows.
+    The certificate is the mean of the groups' own, by their shares: each group is judged against its own rows. For
+    ``mu = sum_g s_g mu_g`` and ``q = sum_g s_g q_g`` the squared MMD ``|mu - q|^2`` of all of them together is at most
+    that mean ``sum_g s_g |mu_g - q_g|^2``, since squares are convex. What covers each row is of its own group.
+    """
+    sizes, new = ([len(one.numbers) for one in chosen], [int(one.result.is_new.sum()) for one in chosen])
+    own = np.concatenate([one.result.weights for one in chosen])
+    shares = np.repeat([group.share for group in groups], sizes)
+    numbers = np.concatenate([one.numbers for one in chosen])
+    order = np.lexsort((numbers, -own * shares, numbers < 0))
+    rows = np.concatenate([one.result.rows for one in chosen])
+    certificate = _mean_of(groups, [one.result.certificate for one in chosen])
+    with one_thread():
+        random = _mean_of(groups, [_of_random(group, one) for group, one in zip(groups, chosen, strict=True)])
+    m = sum(group.plan.n_prototypes for group in groups)
+    _note_fewer(groups, new)
+    found = replace(
+        chosen[0].result,
+        rows=rows[order],
+        weights=(own * shares)[order],
+        indices=numbers[order],
+        certificate=certificate,
+        trace=Trace(np.array([plan.n_rows]), np.array([certificate.value])),
+        parameters={**chosen[0].result.parameters, "n_prototypes": m},
+    )
+    grouped = Grouped(own[order], shares[order], random.residual, _figures(plan, groups, chosen))
+    whole = replace(plan, n_prototypes=m)
+    return whole.result(found, numbers[order], records.of(numbers[order]), chosen[0].judge, grouped)
+
+
+def _mean_of(groups: Sequence[Group], found: Sequence[Certificate]) -> Certificate:
+    """The mean of the groups' certificates, by their shares; the squared MMDs have theirs, and errors add up."""
+    shares = np.array([group.share for group in groups])
+    values, bounds = (np.array([getattr(one, name) for one in found]) for name in ("value", "upper_bound"))
+    bound, sampled = float(shares @ bounds), [one.sampling for one in found if one.sampling is not None]
+    sampling = None
+    if sampled:
+        errors = np.array([0.0 if one.standard_error is None else one.standard_error for one in found])
+        squared = np.array([0.0 if one.sampling is None else one.sampling.of_squared_mmd for one in found])
+        sampling = SamplingError(
+            rows=sum(one.rows for one in sampled),
+            population=sum(group.plan.n_target for group in groups),
+            standard_error=float(np.linalg.norm(shares * bounds * errors)) / bound if bound > 0 else math.inf,
+            of_squared_mmd=float(np.linalg.norm(shares * squared)),
+        )
+    return Certificate(float(shares @ values), bound, sampling, whole=found[0].whole)
+
+
+def _of_random(group: Group, one: Chosen) -> Certificate:
+    """Of as many random rows of a group, beside those chosen before, with their best weights."""
+    random = group.plan.candidates.rows[: group.plan.n_prototypes].astype(one.result.rows.dtype, copy=False)
+    rows = np.concatenate([random, one.result.rows[~one.result.is_new]])
+    return certificate_of(one.judge, rows, one.judge.weigh(rows, np.zeros(len(rows))), _BLOCK)
+
+
+def _figures(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -> dict[str, object]:
+    """What is told of each group, the largest first."""
+    values = [
+        {
+            "value": group.name,
+            "rows": group.plan.n_rows,
+            "share": group.share,
+            "prototypes": len(one.numbers),
+            "residual": one.result.residual if math.isfinite(one.result.residual) else None,
+        }
+        for group, one in zip(groups, chosen, strict=True)
+    ]
+    return {"column": plan.job.options.per, "split": plan.job.options.split, "values": values}
+
+
+def _note_fewer(groups: Sequence[Group], sizes: Sequence[int]) -> None:
+    """A note on groups that keep fewer than half of what they could."""
+    few = [group.name for group, size in zip(groups, sizes, strict=True) if 2 * size < group.plan.n_prototypes]
+    if few:
+        _note(
+            f"{_listed(few)} of column {groups[0].plan.job.options.per!r} {_has(few)} less than half as many "
+            "prototypes as asked for: none of the other rows improves the fit enough"
+        )
+
+
+def _listed(names: Sequence[Name]) -> str:
+    said = ", ".join(map(shown_name, names[:_NAMED]))
+    return said if len(names) <= _NAMED else f"{said} and {len(names) - _NAMED:,} more values"
+
+
+def _has(names: Sequence[Name]) -> str:
+    return "has" if len(names) == 1 else "have"
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, ProtosieveWarning, stacklevel=3)
