@@ -21,7 +21,7 @@ from killed_processes import FORKS
 from oracles import select_per_group
 from partition_jobs import people, same
 from protosieve import InputError, ParameterError, ProtosieveWarning, ProtoSwap, Prototypes, _state, select
-from protosieve.kernels import Gaussian
+from protosieve.kernels import Laplacian
 from protosieve.objectives import Coverage
 from protosieve.passes import _groups, _job, options_of
 from protosieve.passes._group_plans import seats
@@ -177,7 +177,7 @@ def test_groups_have_rows_of_their_own_and_as_many_as_they_should(
     rng, counts = np.random.default_rng(seed), Counter(values)
     table = {"x": rng.normal(size=len(values)), "y": rng.normal(size=len(values)), "kind": values}
     path = written(table, tmp_path_factory.mktemp("rows"), row_group_size=size)
-    given = {"per": "kind", "split": split, "goal": goal, "sample": sample, "kernel": Gaussian(0.3)}
+    given = {"per": "kind", "split": split, "goal": goal, "sample": sample, "kernel": Laplacian(0.3)}
     result = select(path, m, partition_rows=size, random_state=seed, **given)
     chosen = Counter(result.table["kind"].to_pylist())
     assert [values[row] for row in result.indices] == result.table["kind"].to_pylist()
