@@ -75,7 +75,7 @@ SURFACE = {
         "options_of", "partitions_of", "plans_of", "read_blocks", "result_of_groups", "rows_of", "rows_per_block",
         "sample_seed",
         "sample_size",
-        "seed_of", "settle", "typed", "unchanged",
+        "seed_of", "settle", "typed", "unchanged", "within_quotas",
     ],
     "protosieve.run": [
         "Cluster", "Driver", "Estimate", "LocalWorkers", "Onlookers", "Stopped", "Store", "Surveyed", "Tick",

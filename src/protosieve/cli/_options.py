@@ -183,6 +183,11 @@ _GROUPS = (
         "evenly or in proportion to their rows.",
         default=default.SPLIT, offer=_offer(SPLITS),
     ),
+    _option(
+        "quota", "VALUE=LEAST:MOST", "With --per: one choice of -m rows for all, with so many rows of a value at "
+        "least and at most, such as de=20:40, de=20: or de=:40. Repeatable.",
+        repeats=True,
+    ),
 )  # fmt: skip
 _METHOD = _option(
     "method", "NAME",

@@ -12,7 +12,7 @@ from protosieve._blas import one_thread
 from protosieve._formatting import counted, cut
 from protosieve._typing import Float64
 from protosieve.errors import InputError, ProtosieveWarning, arg
-from protosieve.means import SamplingError, candidates_in
+from protosieve.means import SamplingError, candidates_in, candidates_of
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._groups import GroupSamples, Name
 from protosieve.passes._options import Options
@@ -22,8 +22,8 @@ from protosieve.passes._result import Grouped
 from protosieve.passes._survey import Summary
 from protosieve.passes._tables import Records
 from protosieve.result import Certificate, Prototypes, Trace
-from protosieve.sampling import UniformSample
-from protosieve.selectors import certificate_of
+from protosieve.sampling import SampledRows, UniformSample, hashes
+from protosieve.selectors import Quotas, certificate_of
 
 _BLOCK = 512
 _NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
@@ -96,6 +96,25 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
         have = "has a value that gets" if lost == 1 else "have values that get"
         _note(f"{counted(lost, 'row')} to keep {have} no prototypes, and {'is' if lost == 1 else 'are'} left out")
     return groups
+
+
+def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[Plan, SampledRows, Quotas]:
+    """The plan with all columns that are known, the rows of the samples of all groups, and their quotas."""
+    encoded, asked = _encoded(samples, plan, plan.numbering), plan.job.options.quotas
+    missing = [value for value in asked if value not in encoded and (asked[value][0] > 0)]
+    if missing:
+        raise InputError(f"{arg('quota')}: no row has {missing[0]!r} in column {samples.column!r}; correct the value")
+    names = sorted(encoded, key=_rank)
+    parts = [candidates_of(encoded[name]) for name in names]
+    groups = np.repeat(np.arange(len(names)), [len(part) for part in parts])
+    bounds = [asked.get(name, (0, None)) if name is not None else (0, None) for name in names]
+    most = [len(groups) if high is None else high for _, high in bounds]
+    records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
+    drawn = SampledRows.joined(parts)
+    order = np.argsort(hashes(plan.job.seed, drawn.numbers), kind="stable")
+    shown = [shown_name(name) for name in names]
+    quotas = Quotas(groups[order], shown, np.array([low for low, _ in bounds]), np.array(most))
+    return replace(plan, records=records), drawn.take(order), quotas
 
 
 def _plan_of(whole: Plan, name: Name, m: int, candidates: UniformSample, target: UniformSample | None) -> Plan:

@@ -97,8 +97,10 @@ class Job:
         """Those of the groups, of no rows yet, and of ``size`` rows each."""
         if self.groups is None:
             return None
+        quotas = self.options.quotas.values()
         each = self.options.split == "each" and not self.options.is_share
-        return GroupSamples(self.groups, seed, size, self.grouped, self._count if each else 0)
+        least = max(low for low, _ in quotas) if quotas else self._count if each else 0
+        return GroupSamples(self.groups, seed, size, self.grouped, least)
 
 
 def sample_seed(seed: int, of_target: bool) -> int:

@@ -32,7 +32,7 @@ SPLITS = ("each", "even", "proportional")
 _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
 _FILES = ("inputs", "target", "keep", "exclude_rows")
-_LISTS = ("target", "keep", "exclude_rows", "features", "exclude", "id", "categorical", "coordinates")
+_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "coordinates")
 _IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
 
 
@@ -72,6 +72,7 @@ class Options:
     partition_rows: int = default.PARTITION_ROWS
     per: str | None = None  # a column, for each of whose values prototypes are chosen
     split: str = default.SPLIT
+    quota: list[str] = dataclasses.field(default_factory=list)  # such as de=20:40, of values of that column
 
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
@@ -136,6 +137,34 @@ class Options:
         return {"objective": Coverage(None if given is None else min(candidates_in(given), covering_for(sys.maxsize)))}
 
     @property
+    def quotas(self) -> dict[str, tuple[int, int | None]]:
+        """How many rows of a value are chosen at least, and at most.
+
+        >>> Options(["rows.csv"], 100, per="language", quota=["de=20:40", "en=:50", "fr=10:", "it=5"]).quotas
+        {'de': (20, 40), 'en': (0, 50), 'fr': (10, None), 'it': (5, 5)}
+        """
+        found: dict[str, tuple[int, int | None]] = {}
+        for one in self.quota:
+            value, is_there, bounds = one.rpartition("=")
+            least, has_both, most = bounds.partition(":")
+            parts = [part for part in (least, most) if part]
+            if not (is_there and parts and all(part.isdecimal() for part in parts)):
+                raise ParameterError(f"{arg('quota')} must be like de=20:40 (at least, at most), got {one!r}")
+            low = int(least or 0)
+            high = int(most) if most else (None if has_both else low)
+            if value in found or (high is not None and high < low):
+                again = "is given twice" if value in found else f"asks for at least {low} and at most {high}"
+                raise ParameterError(f"{arg('quota', one)} {again}; give a value one quota, the smaller number first")
+            found[value] = low, high
+        wanted = sum(low for low, _ in found.values())
+        if found and not self.is_share and wanted > self.count(None):
+            raise ParameterError(
+                f"{arg('quota')} asks for {wanted:,} rows at least, and {arg('n_prototypes', self.n_prototypes)} are "
+                "to be chosen; give more, or smaller quotas"
+            )
+        return found
+
+    @property
     def is_share(self) -> bool:
         """Whether prototypes are a share of the rows."""
         return _share(self.n_prototypes) is not None
@@ -195,12 +224,19 @@ class Options:
     def _check_groups(self) -> None:
         self._choice("split", SPLITS)
         if self.per is None:
+            if self.quota:
+                raise ParameterError(f"{arg('quota')} is of values of a column; name it with {arg('per')} too")
             if self.split != default.SPLIT:
                 raise ParameterError(
                     f"{arg('split', self.split)} says how prototypes are split between the values of a column; name "
                     f"one with {arg('per')} too"
                 )
             return
+        if self.quotas and self.split != default.SPLIT:
+            raise ParameterError(
+                f"{arg('quota')} bounds the values of one choice of all rows, and {arg('split', self.split)} splits it "
+                "between them; leave one of the two out"
+            )
         if not isinstance(self.per, str):
             raise ParameterError(f"{arg('per')} must be the name of one column, got {self.per!r}")
         if self.judges_rows:
@@ -229,6 +265,7 @@ class Options:
 def options_of(given: Mapping[str, Any]) -> Options:
     """The arguments of `protosieve.select`, by their names, as options; those that decide no result are left out."""
     own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel", "image_shape", *_LISTS}
+    given = {**given, "quota": _as_quotas(given.get("quota"))}
     lists: dict[str, Any] = {name: names(given[name], name) for name in _LISTS if given.get(name) is not None}
     shape = image_shape_of(given.get("image_shape"))
     return Options(
@@ -238,6 +275,14 @@ def options_of(given: Mapping[str, Any]) -> Options:
         **lists,
         **{name: given[name] for name in own.intersection(given)},
     )
+
+
+def _as_quotas(given: Any) -> Any:
+    """As the command line has them, of a value and two numbers each."""
+    if not isinstance(given, Mapping):
+        return given
+    bounds = {value: one if isinstance(one, str | int) else ":".join(map(str, one)) for value, one in given.items()}
+    return [f"{value}={both}" for value, both in bounds.items()]
 
 
 def names(given: Any, name: str) -> list[str]:

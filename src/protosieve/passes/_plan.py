@@ -38,7 +38,7 @@ from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding
 from protosieve.result import DataSample, Prototypes
 from protosieve.sampling import SampledRows, UniformSample
-from protosieve.selectors import Best, ProtoSwap, StreamSelector, nearest_for
+from protosieve.selectors import Best, ProtoSwap, Quotas, StreamSelector, nearest_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +181,24 @@ class Plan:
 
     def chosen(self, objective: KernelMean | Coverage, best: Best, aside: Mapping[str, Array]) -> Prototypes:
         """ProtoSwap's choice of rows that match or cover the target."""
-        selector, drawn = self.selector(self.kernel), candidates_of(self.candidates)
-        assert isinstance(selector, ProtoSwap)
-        drawn = replace(drawn, rows=self.working(drawn.rows))
+        drawn = candidates_of(self.candidates)
         if self.target is not None:  # few rows of the inputs may be like it, and next to none of these in a sample
-            drawn = SampledRows.joined([drawn, best.others(drawn)])
-        beside = {name: self.working(rows) for name, rows in aside.items()}
-        return selector.choose_from(drawn, best, objective, self.n_rows, **beside)
+            drawn = SampledRows.joined([replace(drawn, rows=self.working(drawn.rows)), best.others(drawn)])
+        return self.chosen_of(drawn, objective, best, aside)
+
+    def chosen_of(
+        self,
+        drawn: SampledRows,
+        objective: KernelMean | Coverage,
+        best: Best,
+        aside: Mapping[str, Array],
+        quotas: Quotas | None = None,
+    ) -> Prototypes:
+        """Its choice of these rows, perhaps so many of each group."""
+        selector, drawn = self.selector(self.kernel), replace(drawn, rows=self.working(drawn.rows))
+        assert isinstance(selector, ProtoSwap)
+        keep, exclude = (self.working(aside[name]) if aside else None for name in ("keep", "exclude"))
+        return selector.choose_from(drawn, best, objective, self.n_rows, keep, exclude, quotas)
 
     def choosing(self, objective: KernelMean | Coverage) -> ChoosePass:
         """The pass of a method that judges rows one by one."""

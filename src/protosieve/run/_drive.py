@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protosieve._typing import Array
 from protosieve.errors import InputError, ProtosieveWarning
-from protosieve.objectives import KernelMean
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes import (
     MOST,
     Chosen,
@@ -33,8 +33,10 @@ from protosieve.passes import (
     plans_of,
     result_of_groups,
     settle,
+    within_quotas,
 )
 from protosieve.result import Prototypes
+from protosieve.selectors import Best
 
 V = TypeVar("V", bound=Value)
 T = TypeVar("T")
@@ -69,6 +71,8 @@ def choose(job: Job, driver: Driver) -> Prototypes:
 def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
     """What follows the survey. The summaries are changed where there is a target."""
     plan = settle(job, inputs, target)
+    if job.options.quotas:
+        return _driven(_within_quotas(plan, driver, inputs), driver)
     if job.options.per is not None:
         return _of_groups(plan, driver, inputs, target)
     if job.options.judges_rows and not plan.fits_in_memory:
@@ -111,6 +115,19 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
     numbers = np.concatenate([one.numbers for one in every])
     every_record = _records(replace(groups[0].plan, job=plan.job), driver, numbers)
     return result_of_groups(plan, groups, every, every_record)
+
+
+def _within_quotas(plan: Plan, driver: Driver, inputs: Summary) -> Summed[Prototypes]:
+    """One choice for all rows, with so many of each value of a column."""
+    assert inputs.groups is not None
+    plan, drawn, quotas = within_quotas(plan, inputs.groups)
+    if plan.job.options.covers:
+        objective: KernelMean | Coverage = plan.coverage
+    else:
+        objective = plan.mean(None) if plan.target_sample.is_whole else (yield from _mean(plan))[0]
+    aside = _aside(plan, driver, drawn.numbers)
+    found = plan.chosen_of(drawn, objective, Best.none(drawn.rows), aside, quotas)
+    return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
 
 
 def _driven(steps: Summed[T], driver: Driver) -> T:

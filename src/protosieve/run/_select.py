@@ -68,6 +68,7 @@ def select(
     coordinates: Sequence[str] | None = None,
     per: str | None = None,
     split: str = default.SPLIT,
+    quota: Mapping[str, Any] | Sequence[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     watch: bool | str = False,
     quiet: bool = True,
@@ -167,6 +168,9 @@ def select(
     split : str, default "each"
         With ``per``: ``"each"`` gives every group ``n_prototypes``; ``"even"`` and ``"proportional"`` split these
         between the groups, evenly or in proportion to their rows, one each at least.
+    quota : dict, optional
+        With ``per``, in place of a choice for each group one for all rows, with so many rows of a value at least and at
+        most: ``{"de": (20, 40)}``, or ``["de=20:40", "en=:50"]``.
     report : path, optional
         Where to write a page about the result, one HTML file that needs nothing else: see docs/report.md.
     watch : bool or str, default False

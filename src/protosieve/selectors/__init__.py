@@ -8,6 +8,7 @@ from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap, nearest_for
+from protosieve.selectors._quotas import Quotas
 from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._selector import Selector, certificate_of, content_with, default_mean, generator
@@ -30,6 +31,7 @@ __all__ = [
     "ProtoDash",
     "ProtoStream",
     "ProtoSwap",
+    "Quotas",
     "Rule",
     "Saved",
     "Selector",

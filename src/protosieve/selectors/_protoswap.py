@@ -19,6 +19,7 @@ from protosieve.selectors._beside import Beside
 from protosieve.selectors._covering import Covering
 from protosieve.selectors._matching import Matching
 from protosieve.selectors._protobasic import Best
+from protosieve.selectors._quotas import Quotas, chosen_within
 from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
@@ -315,6 +316,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         n_seen: int,
         keep: Array | None = None,
         exclude: Array | None = None,
+        quotas: Quotas | None = None,
     ) -> Prototypes:
         """The result of a stream of so many rows, whose candidates, best rows and objective are known already.
 
@@ -324,5 +326,6 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         self._check_parameters()
         beside = self._beside(candidates.rows, None, keep, exclude)
         with one_thread():
-            chosen = self._by(objective, beside).chosen(candidates, best)
+            by = self._by(objective, beside)
+            chosen = by.chosen(candidates, best) if quotas is None else chosen_within(quotas, by, candidates)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))

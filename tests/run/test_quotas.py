@@ -1,0 +1,129 @@
+"""One choice of rows with so many of each value of a column."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from partition_jobs import people, same
+from protosieve import InputError, ParameterError, select
+from volumes import volume
+
+goals = st.sampled_from(["match", "cover"])
+
+
+def counts(table):
+    return Counter(table["town"].to_pylist())
+
+
+@settings(max_examples=volume(10, 300))
+@given(st.integers(0, 10_000), st.integers(4, 40), goals, st.data())
+def test_no_quota_is_violated(seed, m, goal, data):
+    """Whatever is kept or excluded beside; and as many rows are chosen as without quotas, where these leave as many."""
+    table = people(300, seed)
+    there, left, quota = counts(table), m, {}
+    for town in [town for town in there if town is not None and data.draw(st.booleans())]:
+        least = data.draw(st.integers(0, min(left, there[town] // 2)))
+        quota[town] = (least, data.draw(st.integers(least, m)))
+        left -= least
+    rng = np.random.default_rng(seed)
+    asked = {"goal": goal, "per": "town", "id": "name", "sample": data.draw(st.sampled_from([None, 120]))}
+    aside = {"keep": table.take(rng.choice(300, 5)), "exclude_rows": table.take(rng.choice(300, 5))}
+    found = select(table, m, quota=quota or ["Ulm=0:"], **asked, **aside)
+    chosen = found.table.filter(pa.array(found.is_new))
+    for town, (least, most) in quota.items():
+        assert least <= counts(chosen)[town] <= most
+    assert len(set(chosen["name"].to_pylist())) == len(chosen) <= m
+    barred = set(aside["keep"]["name"].to_pylist()) | set(aside["exclude_rows"]["name"].to_pylist())
+    assert not barred & set(chosen["name"].to_pylist())
+    assert (found.weights >= 0).all()
+
+
+def within(K, mu, groups, least, most, m):
+    """ProtoDash that takes no row of a full group, and only rows of those that lack some when no other room is left."""
+    chosen, have = [], Counter()
+    weights = np.zeros(0)
+    while len(chosen) < m:
+        lacking = {group: least[group] - have[group] for group in least if least[group] > have[group]}
+        is_tight = sum(lacking.values()) >= m - len(chosen)
+        free = [
+            row
+            for row in range(len(mu))
+            if row not in chosen
+            and have[groups[row]] < most.get(groups[row], m)
+            and (not is_tight or groups[row] in lacking)
+        ]
+        gradient = mu - K[:, chosen] @ weights
+        chosen.append(max(free, key=lambda row: gradient[row]))
+        have[groups[chosen[-1]]] += 1
+        weights = oracles.solve(K[np.ix_(chosen, chosen)], mu[chosen])
+    return oracles.value(K[np.ix_(chosen, chosen)], mu[chosen], weights)
+
+
+@pytest.mark.parametrize(
+    "quota", [{"Ulm": (10, 20)}, {"Bonn": (0, 2), "Kiel": (0, 2)}, {"Jena": (8, 8), "Ulm": (8, 8)}]
+)
+def test_matches_as_well_as_greedy_selection_under_the_same_quotas(quota):
+    """Over five tables."""
+    shares = []
+    for seed in range(5):
+        table = people(600, seed)
+        found = select(table, 20, per="town", quota=quota, exclude="name")
+        K = found.kernel(found.encoding.encode(table).astype(np.float64))
+        mu = K.mean(axis=1)
+        least, most = ({town: bounds[i] for town, bounds in quota.items()} for i in (0, 1))
+        greedy = within(K, mu, table["town"].to_pylist(), least, most, 20)
+        shares.append((mu.mean() - 2 * found.objective) / (mu.mean() - 2 * greedy))
+    assert np.mean(shares) <= 1.0
+    assert max(shares) <= 1.05
+
+
+def test_quotas_that_bind_nothing_change_nothing():
+    """Where all rows are in the sample, the choice is among the same rows, in the same order."""
+    table = people(500)
+    free = select(table, 12, per="town", quota=["Ulm=0:"], exclude="name")
+    assert same(free, select(table, 12, per="town", quota={"Ulm": (0, 500), "Kiel": "0:"}, exclude="name"))
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_the_engine_does_not_matter(goal):
+    tables = [people(700, part, 700 * part) for part in range(4)]
+    asked = {"goal": goal, "per": "town", "quota": ["Ulm=6:", "Bonn=:2"], "sample": 400, "id": "name"}
+    alone = select(tables, 15, **asked)
+    assert counts(alone.table)["Ulm"] >= 6
+    assert counts(alone.table)["Bonn"] <= 2
+    with ThreadPoolExecutor(2) as threads:
+        assert same(alone, select(tables, 15, executor=threads, **asked))
+
+
+@pytest.mark.parametrize(
+    ("quota", "match"),
+    [
+        (["Ulm"], "quota must be like de=20:40 .at least, at most., got 'Ulm'"),
+        (["Ulm=a:b"], "quota must be like de=20:40"),
+        (["Ulm=5:2"], "asks for at least 5 and at most 2; give a value one quota"),
+        (["Ulm=1:2", "Ulm=3:4"], "is given twice"),
+        (["Ulm=8:", "Bonn=8:"], "quota asks for 16 rows at least, and n_prototypes=10 are to be chosen"),
+    ],
+)
+def test_quotas_that_make_no_sense_are_refused(quota, match):
+    with pytest.raises(ParameterError, match=match):
+        select(people(100), 10, per="town", quota=quota)
+
+
+def test_quotas_that_rows_cannot_fill_are_refused():
+    table = people(100)
+    with pytest.raises(ParameterError, match="quota is of values of a column; name it with per too"):
+        select(table, 10, quota=["Ulm=1:"])
+    with pytest.raises(ParameterError, match="quota bounds the values of one choice of all rows, and split='even'"):
+        select(table, 10, per="town", split="even", quota=["Ulm=1:"])
+    with pytest.raises(InputError, match="quota: no row has 'Rom' in column 'town'; correct the value"):
+        select(table, 10, per="town", quota=["Rom=1:"])
+    few = counts(table)["Ulm"]
+    with pytest.raises(InputError, match=rf"quota: at least {few + 1} of 'Ulm' are asked for, and {few} may be chosen"):
+        select(table, few + 1, per="town", quota=[f"Ulm={few + 1}:"])
