@@ -21,7 +21,7 @@ from protosieve.objectives._base import BestPossible, Block, Need, Objective, We
 from protosieve.sampling import EVERY, SampledRows, UniformSample, hashes
 
 _BLOCK = 512
-_EACH = 40, 8192, 32768  # rows of the target for each prototype, between two bounds
+_EACH = 64, 12288, 32768  # rows of the target for each prototype, between two bounds
 _CANDIDATES = 64  # compared with all rows that judge at once
 _TOWARDS_SECOND = 0.3  # of the way: closest for 100 of 5,000 letters and of 5,000 questions to a bank
 
@@ -119,7 +119,7 @@ class Coverage(Objective):
     Parameters
     ----------
     sample : int, optional
-        Rows of the target by which rows are chosen, drawn at random: by default 40 for each prototype, at least 8,192
+        Rows of the target by which rows are chosen, drawn at random: by default 64 for each prototype, at least 12,288
         and at most 32,768 of them. A quarter as many are drawn to judge the result. If the target has no more rows than
         these together, all of them judge.
 
