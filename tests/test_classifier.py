@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import oracles
 from conftest import SELECTORS
 from protosieve import InputError, MMDCritic, ParameterError, ProtoSwap, PrototypeClassifier
-from protosieve.kernels import Cosine, Gaussian, Laplacian
+from protosieve.kernels import Cosine, Gaussian, Laplacian, Linear
 from protosieve.objectives import Coverage, LeastSquares
 
 
@@ -294,3 +294,24 @@ def test_no_rows_are_refused_where_some_are_needed(X, y):
         PrototypeClassifier().fit(X[:0], y[:0])
     with pytest.raises(InputError, match="X: 0 row"):
         PrototypeClassifier().fit(X, y).predict(X[:0])
+
+
+def test_a_fit_that_fails_leaves_what_was_learnt(X, y):
+    fitted = PrototypeClassifier(3, ProtoSwap(kernel=Linear())).fit(X + 1, y)
+    before = fitted.predict(X)
+    with pytest.raises(InputError):
+        fitted.fit(np.zeros((4, X.shape[1] - 1)), [0, 0, 1, 1])
+    np.testing.assert_array_equal(fitted.predict(X), before)
+
+
+def test_large_labels_of_two_kinds_of_integers_stay_apart(X):
+    labels = [2**60, 2**60 + 1, 2**60 + 2]
+    fed = PrototypeClassifier(1).partial_fit(X[:2], np.array(labels[:2]))
+    fed.partial_fit(X[2:4], np.array(labels[1:], np.uint64))
+    assert fed.classes_.tolist() == labels
+
+
+@pytest.mark.parametrize("none", [None, np.nan])
+def test_a_row_without_a_label_is_named(X, none):
+    with pytest.raises(InputError, match=r"y: row 2 has no label, but (None|nan); drop rows that have none"):
+        PrototypeClassifier().fit(X[:4], np.array(["a", "b", none, "a"], object))

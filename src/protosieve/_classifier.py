@@ -125,6 +125,9 @@ class _Seen:
                 f"y holds labels such as {labels[:1].tolist()[0]!r}, and the classes are {_few(self.classes)}; give "
                 "labels of one kind, all text or all numbers"
             )
+        if len(self.classes) and {labels.dtype.kind, self.classes.dtype.kind} == {"i", "u"}:
+            mine = labels.astype(self.classes.dtype)  # NumPy would compare the two as floats
+            labels = mine if mine.tolist() == labels.tolist() else labels
         unseen = np.flatnonzero(~np.isin(labels, self.classes))
         if self.settled and len(unseen):
             raise InputError(
@@ -224,9 +227,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seen = self._fed(self._begun(None), X, y)
         if not seen.n_seen:
             raise InputError(NO_ROWS.format(np.shape(X)))
-        assert len(seen.voters.rows)  # chosen now, and not by the first prediction
-        self._seen = seen
-        return self
+        seen.voters  # noqa: B018  # chosen now, and not by the first prediction
+        return self._knows(seen, X, is_first=True)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Continue with the next rows, in chunks of any size: what is learnt does not depend on the chunks.
@@ -248,10 +250,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seen = self._begun(classes)
         else:
             seen.check_same(classes)
-        seen = self._fed(seen, X, y)
-        if seen.n_seen or seen.settled:
-            self._seen = seen
-        return self
+        fed = self._fed(seen, X, y)
+        return self._knows(fed, X, is_first=not seen.n_seen) if fed.n_seen or fed.settled else self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of the prototype nearest to each row."""
@@ -324,14 +324,16 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fed(self, seen: _Seen, X: Any, y: Any) -> _Seen:
         rows = as_rows(X, "X", seen.n_seen, seen.dtype)
         labels = _labels(y, len(rows), seen.n_seen)
-        if not len(rows):
-            return seen
-        if seen.n_seen:
+        if seen.n_seen and len(rows):
             self._check_columns(X, reset=False)
-            return seen.fed(rows, labels)
-        found = seen.fed(rows, labels)
-        self._check_columns(X, reset=True)  # now that nothing can fail
-        return found
+        return seen.fed(rows, labels) if len(rows) else seen
+
+    def _knows(self, seen: _Seen, X: Any, is_first: bool) -> Self:
+        """Once nothing can fail: the columns of the first rows are those of all."""
+        if is_first and seen.n_seen:
+            self._check_columns(X, reset=True)
+        self._seen = seen
+        return self
 
     def _asked(self, X: Any) -> tuple[_Seen, Array]:
         seen = self._fitted
@@ -354,6 +356,8 @@ def _labels(y: Any, n_rows: int, first: int = 0) -> NDArray[Any]:
         raise InputError("PrototypeClassifier requires y to be passed, but the target y is None; give a label per row")
     try:
         labels = np.asarray(column_or_1d(y, warn=True))
+        if labels.dtype.hasobject:
+            _check_there(labels, first)
         np.unique(labels)
     except (TypeError, ValueError) as error:
         raise InputError(f"y: {error}; give one label for each row, text or a whole number") from error
@@ -367,6 +371,12 @@ def _labels(y: Any, n_rows: int, first: int = 0) -> NDArray[Any]:
                 "have none, and cut continuous values into classes, for example with numpy.digitize"
             )
     return labels
+
+
+def _check_there(labels: NDArray[Any], first: int) -> None:
+    for row, label in enumerate(labels.tolist()):
+        if label is None or label != label:  # NaN
+            raise InputError(f"y: row {first + row} has no label, but {label}; drop rows that have none")
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:
