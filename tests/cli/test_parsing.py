@@ -145,7 +145,8 @@ def test_every_flag_of_a_message_is_an_option_of_a_command(monkeypatch, tmp_path
 def test_the_command_that_is_told_has_what_decides_the_choice(monkeypatch):
     monkeypatch.setattr(_app, "_later", lambda module, given: given)
     words = ["-m", "1%", "--target", "a b.csv", "--seed", "none", "--id", "name,kind", "--id"]
-    words += ['"a,b"', "--kernel", "gaussian", "--width", "2.5", "--partition-rows", "500", "--map", '"x, in m",y']
+    words += ['"a,b"', "--day-first", "--kernel", "gaussian", "--width", "2.5"]
+    words += ["--partition-rows", "500", "--map", '"x, in m",y']
     more = ["-o", "out.csv", "--quiet", "--workers", "2", "--work", "w", "--report", "page.html", "--method", "swap"]
     given = _app.app(["select", "x.csv", "-", *words, *more], standalone_mode=False)
     assert shlex.split(command_of(given, _DECIDING)) == ["protosieve", "select", "x.csv", "-", *words]

@@ -43,5 +43,5 @@ def command_of(given: Mapping[str, Any], deciding: Collection[str]) -> str:
         value = given[option.name]
         if option.flags and option.name in deciding and value != option.default:
             for one in value if option.repeats else [value]:
-                words += [option.flags[0], one]
+                words += [option.flags[0], *([] if one is True else [one])]
     return shlex.join(words)
