@@ -125,6 +125,12 @@ def test_the_values_of_an_array_are_a_line_each(values, most, indent, ascii_only
     assert [json.loads(line) for line in lines] == values
 
 
+def test_what_splits_lines_of_text_stays_in_the_values_of_an_array(tmp_path):
+    values = [{"a": f"one{chr(mark)}two"} for mark in (0x0A, 0x0B, 0x85, 0x2028, 0x2029)]
+    (tmp_path / "t.json").write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+    assert read(tmp_path / "t.json")[1] == values
+
+
 @pytest.mark.parametrize(
     "text", ['[{"a": 1}', '[{"a": 1}, {"a"', '[{"a": 1} {"a": 2}]', '[{"a": 1}]]', '[{"a": 1},]', '[{"a": 1}, x]']
 )

@@ -272,6 +272,15 @@ def test_types_of_csv_are_guessed_from_its_cells(cells, kind, tmp_path):
     assert find_sources(tmp_path / "rows.csv")[0].schema().field("c").type == kind
 
 
+def test_a_column_that_begins_late_has_the_type_of_its_first_values(tmp_path):
+    n = 10_100
+    cells = [f"{i},{i / 2 if i > n - 50 else ''},{'x' if i > n - 9 else 'NA'}," for i in range(n)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,late,text,never", *cells]))
+    (source,) = find_sources(tmp_path / "rows.csv")
+    schema = source.schema()
+    assert [str(kind) for kind in schema.types] == ["double", "double", "string", "null"]
+
+
 def test_types_are_guessed_from_the_first_rows_only(tmp_path):
     (tmp_path / "rows.csv").write_text("a\n" + "1\n" * 20_000 + "x\n")
     (source,) = find_sources(tmp_path / "rows.csv")

@@ -47,7 +47,7 @@ def test_columns_that_cannot_be_features_are_left_out_with_a_word():
         "photo": "binary, neither numbers nor text",
         "nested": "struct<a: int8>, neither numbers nor text",
         "pairs": "map<string, int8>, neither numbers nor text",
-        "nothing": "without any value",
+        "nothing": "without a value in its first rows",
     }
 
 

@@ -19,6 +19,7 @@ from protosieve.io._locations import Location, Opened, Recoded, first_lines
 _UNNAMED = "(index)"  # a first column without a name is the index that pandas writes
 _COMMAS = (b"protosieve", b"decimal-comma")  # metadata of a column of numbers
 _LONGEST_HEADER = 1 << 22
+_LATE = 1 << 26  # bytes after the first rows in which a column that is empty there may begin
 _DELIMITERS = ",\t;|"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 
@@ -73,8 +74,10 @@ class CsvSource(TextSource):
         with self.location.peek() as stored, self._text(stored) as opened:
             names, delimiter = self._header(opened)
             cells = self._first_rows(opened.file, names, delimiter)
+            if not self.comes_once:
+                cells = _with_late(cells, CsvRows(opened.file.read, names, delimiter))
         may_have_commas = self.form.decimal == "," or (self.form.decimal is None and delimiter != ",")
-        return pa.schema([_field(name, cells[name], may_have_commas) for name in names])
+        return pa.schema([_field(name, column, may_have_commas) for name, column in cells.items()])
 
     def _header(self, opened: Opened) -> tuple[list[str], str]:
         return read_header(opened.file, self.form.delimiter or self.delimiter, self.name, self.form.delimiter is None)
@@ -83,19 +86,19 @@ class CsvSource(TextSource):
         unpacked = opened.unpacked()
         return unpacked if self.form.encoding is None else unpacked.through(Recoded(unpacked.file, self.form.encoding))
 
-    def _first_rows(self, file: BinaryIO, names: list[str], delimiter: str) -> pa.Table:
-        """The rows from which types are guessed: the first lines, or more if the first row is longer."""
+    def _first_rows(self, file: BinaryIO, names: list[str], delimiter: str) -> dict[str, pa.ChunkedArray]:
+        """The cells from which types are guessed: of the first lines, or more if the first row is longer."""
         data = b""
         while lines := first_lines(file, HEAD_ROWS, HEAD_BYTES, LONGEST_ROW):
             data += lines
             rows = CsvRows(io.BytesIO(data).read, names, delimiter)
             for numbers, table, problems in rows.batches():
                 if len(numbers):
-                    return table.slice(0, HEAD_ROWS)
+                    return {name: table[name].slice(0, HEAD_ROWS) for name in names}
                 if rows.is_marked:
                     first = min(problems)
                     raise InputError(f"{self.name}, row {first}: {problems[first]}; none of the first rows can be read")
-        return pa.table({name: pa.array([], pa.string()) for name in names})
+        return {name: pa.chunked_array([], pa.string()) for name in names}
 
     def _batches(self, opened: Opened, start: int) -> Iterator[Batch]:
         names, delimiter = self._header(opened)
@@ -112,6 +115,20 @@ class TsvSource(CsvSource):
     title = "TSV"
     endings = (".tsv", ".tsv.gz")
     delimiter = "\t"
+
+
+def _with_late(cells: dict[str, pa.ChunkedArray], rows: CsvRows) -> dict[str, pa.ChunkedArray]:
+    """Of columns without a value in the first rows the cells of rows after them that have some, if these come soon."""
+    found, seen = dict(cells), 0
+    late = {name for name, column in cells.items() if column.null_count == len(column)}
+    batches = rows.batches()
+    while late and seen < _LATE and (batch := next(batches, None)) is not None:
+        table = batch[1]
+        seen += max(table.nbytes, 1)
+        there = {name for name in late if table[name].null_count < len(table)}
+        found |= {name: table[name] for name in there}
+        late -= there
+    return found
 
 
 def _field(name: str, cells: pa.ChunkedArray, may_have_commas: bool) -> pa.Field:

@@ -24,6 +24,7 @@ _LONGEST = 1 << 26  # a line beyond that is no row
 _SPACE = 64  # bytes before the first bracket, at most
 _DECODER = json.JSONDecoder()
 _FIRST, _NEXT = re.compile(r"\s*\[\s*(\])?"), re.compile(r"\s*(?:,\s*|(\]))")  # what stands before a value
+_BREAKS = re.compile(r"[\r\n]+")  # between tokens: strings have none that are not escaped
 _SHOWN = 8  # keys that are named
 
 
@@ -118,7 +119,7 @@ class _ArrayLines(Changed):
                 break
             if end == len(text) and not is_last:  # of a number there may be more
                 break
-            yield " ".join(text[found.end() : end].splitlines()) + "\n"
+            yield _BREAKS.sub(" ", text[found.end() : end]) + "\n"
             at, self._before, self._rows = end, _NEXT, self._rows + 1
         self._text = text[at:]
         if (is_last or len(self._text) > _LONGEST) if self._is_open else self._text.strip():

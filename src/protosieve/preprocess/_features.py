@@ -14,7 +14,7 @@ from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, 
 from protosieve.preprocess._wording import listing, meant
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
-_EMPTY = "without any value"
+_EMPTY = "without a value in its first rows"
 _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
