@@ -1,18 +1,25 @@
 """``make bench-orders``: one pass against batch greedy selection, in the order of the file and in orders meant to hurt.
 
 Residuals, and their ratio to ProtoDash's, of ProtoSwap judging every row as it comes and of ProtoSwap over a sample;
-then of a true single pass, whose target is what was seen so far, scored with the exact mean of all rows.
+then of a true single pass, whose target is what was seen so far, scored with the exact mean of all rows. Last what a
+true single pass covers: its share of what FasterPAM covers more than random rows do, of the matrix of all similarities
+(``pip install kmedoids``), and how many rows of the test set the nearest prototype classifies.
 """
 
 import argparse
+from importlib.util import find_spec
 
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.metrics import pairwise_distances_argmin
 
+from benchmarks import accuracy
 from benchmarks._measure import paper_data, paper_labels
 from protosieve import ProtoDash, ProtoSwap, Prototypes
 from protosieve._blas import one_thread
-from protosieve.kernels import Gaussian
+from protosieve.kernels import Gaussian, Kernel, MultiScale
 from protosieve.means import CalibratedMean, ExactMean, FixedMean, Mean, ReservoirMean
+from protosieve.objectives import Coverage
 
 KERNEL = Gaussian(width=5.0)
 CASES = {
@@ -72,6 +79,51 @@ def streams(means: dict[str, Mean]) -> None:
         print(f"| letters, {order}, m = 150 | {' | '.join(cells)} |", flush=True)
 
 
+def orders(X: np.ndarray, labels: np.ndarray, kernel: Kernel) -> dict[str, np.ndarray]:
+    """The rows at random, and in orders meant to hurt."""
+    with one_thread():
+        mu = ExactMean().begin(kernel, X, X, np.random.default_rng(0), 0).at(kernel.prepare(X))
+    return {
+        "at random": np.random.default_rng(0).permutation(len(X)),
+        "by label": np.argsort(labels, kind="stable"),
+        "ascending mu": np.argsort(mu, kind="stable"),
+        "descending mu": np.argsort(-mu, kind="stable"),
+        "along the main axis": np.argsort(PCA(1, random_state=0).fit_transform(X)[:, 0], kind="stable"),
+    }
+
+
+def covering(name: str, m: int, draws: int = 3) -> None:
+    """The lines of the third table for a data set."""
+    import kmedoids
+
+    data = accuracy.SETS[name]()
+    X, labels = data.base, data.base_labels
+    kernel = MultiScale().resolve(X, np.random.default_rng(0))
+    points = kernel.prepare(X)
+    K = kernel.block(points, points)
+
+    def judged(rows: np.ndarray) -> tuple[float, float]:
+        nearest = pairwise_distances_argmin(data.test, X[rows])
+        return float(K[rows].max(axis=0).mean()), 100 * float(np.mean(labels[rows][nearest] == data.test_labels))
+
+    def mean(sets: list[np.ndarray]) -> np.ndarray:
+        return np.mean([judged(rows) for rows in sets], axis=0)
+
+    seeds = range(draws)
+    floor, _ = mean([np.random.default_rng(seed).choice(len(X), m, replace=False) for seed in seeds])
+    best, right = mean([kmedoids.fasterpam(1 - K, m, random_state=seed).medoids.astype(int) for seed in seeds])
+    print(f"| {name}, FasterPAM | {m} | 1 | {right:.1f} |", flush=True)
+    for title, order in orders(X, labels, kernel).items():
+        chosen = []
+        for seed in seeds:
+            selector = ProtoSwap(m, kernel=kernel, objective=Coverage(), random_state=seed)
+            for start in range(0, len(X), 1000):
+                selector.partial_fit(X[order[start : start + 1000]])
+            chosen.append(order[selector.prototype_indices_])
+        covered, right = mean(chosen)
+        print(f"| {name}, {title} | {m} | {(covered - floor) / (best - floor):.3f} | {right:.1f} |", flush=True)
+
+
 def main() -> None:
     """Print both tables."""
     argparse.ArgumentParser(prog="python -m benchmarks.orders", description=__doc__).parse_args()
@@ -83,6 +135,10 @@ def main() -> None:
     means = {"a sample of 4,096": ReservoirMean(4096), "8,000 rows, calibrated": CalibratedMean(8000)}
     print(f"\n| true single pass | exact mean | {' | '.join(means)} |\n|---|---|---|---|")
     streams(means)
+    if find_spec("kmedoids"):
+        print("\n| single pass to cover | m | share of FasterPAM's gain | 1-NN, % |\n|---|---|---|---|")
+        for name in ("banking77", "mnist"):
+            covering(name, 100)
 
 
 if __name__ == "__main__":
