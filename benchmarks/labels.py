@@ -2,9 +2,9 @@
 
 Rows are chosen without labels and then labelled. A classifier learns from them alone, the nearest neighbour or a
 logistic regression, and is judged by the test set. Figures are means over several orders of the rows, with their
-standard deviation. Everyone who chooses has a process of its own for each data set; what is measured is kept in
-``.bench/labels``, so a run that was stopped goes on. Tools that are not installed, and sets whose files are not at
-hand, are left out: ``pip install kmedoids apricot-select faiss-cpu`` has the others.
+standard deviation. Everyone who chooses has a process of its own for each data set. Every cell that is measured is kept
+in ``.bench/labels``, so a run that was stopped goes on, and other sizes can be added. Tools that are not installed, and
+sets whose files are not at hand, are left out: ``pip install kmedoids apricot-select faiss-cpu`` has the others.
 """
 
 import argparse
@@ -16,7 +16,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -98,7 +99,15 @@ def moved_digits() -> Dataset:
     )
 
 
+def mnist() -> Dataset:
+    """Its 10,000 test images, and 10,000 of the training images to judge."""
+    data = accuracy.SETS["mnist"]()
+    some = np.random.default_rng(0).choice(len(data.test), 10_000, replace=False)
+    return replace(data, test=data.test[some], test_labels=data.test_labels[some])
+
+
 SETS = accuracy.SETS | {
+    "mnist": mnist,
     "clinc150": clinc150,
     "cifar10-edges": cifar10_edges,
     "moved-digits": moved_digits,
@@ -240,27 +249,31 @@ def measured(data: Dataset, m: int, draws: int, choose: Chooser, with_regression
     return cell
 
 
-def kept(name: str, chooser: str, options: argparse.Namespace) -> list[Cell] | None:
-    """The cells of one chooser on one set, from a process of its own unless they are there already."""
-    words = [*map(str, options.m), str(options.draws), *["regression"] * options.regression]
-    path = KEPT / f"{name}, {chooser}, {' '.join(words)}.json"
-    if not path.exists():
-        command = [sys.executable, "-m", "benchmarks.labels", "--child", name, chooser, "--m", *map(str, options.m)]
+def cell_path(name: str, chooser: str, m: int, options: argparse.Namespace) -> Path:
+    """Where a cell is kept."""
+    return KEPT / f"{name}, {chooser}, {m}, {options.draws}{' regression' * options.regression}.json"
+
+
+def kept(name: str, chooser: str, options: argparse.Namespace) -> list[Cell]:
+    """The cells of one chooser on one set; those that are not there yet come from a process of its own."""
+    paths = {m: cell_path(name, chooser, m, options) for m in options.m}
+    missing = [str(m) for m, path in paths.items() if not path.exists()]
+    if missing:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "benchmarks.labels", "--child", name, chooser, "--m", *missing]
         command += ["--draws", str(options.draws), *["--regression"] * options.regression]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60 * options.minutes, check=False)
-        if done.returncode:
-            return None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(done.stdout)
-    return [Cell(**cell) for cell in json.loads(path.read_text())]
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(command, timeout=60 * options.minutes, check=False)
+    return [Cell(**json.loads(path.read_text())) for path in paths.values() if path.exists()]
 
 
 def child(name: str, chooser: str, options: argparse.Namespace) -> None:
-    """Print the cells."""
+    """Keep the cells, one after the other."""
     data = SETS[name]()
-    sizes = [m for m in options.m if m < len(data.base) / 2]
-    cells = [measured(data, m, options.draws, CHOOSERS[chooser], options.regression) for m in sizes]
-    print(json.dumps([asdict(cell) for cell in cells]))
+    for m in options.m:
+        if m < len(data.base) / 2:
+            cell = measured(data, m, options.draws, CHOOSERS[chooser], options.regression)
+            cell_path(name, chooser, m, options).write_text(json.dumps(asdict(cell)))
 
 
 # -- the page
