@@ -116,6 +116,12 @@ def test_quotas_that_make_no_sense_are_refused(quota, match):
         select(people(100), 10, per="town", quota=quota)
 
 
+def test_quotas_that_ask_for_more_than_the_share_of_the_rows_are_refused():
+    with pytest.raises(ParameterError, match="asks for 16 rows at least, and n_prototypes='5%', 15 rows, are to be"):
+        select(people(300), "5%", per="town", quota=["Ulm=8:", "Bonn=8:"])
+    assert counts(select(people(300), "5%", per="town", quota=["Ulm=8:", "Bonn=7:"]).table) == {"Ulm": 8, "Bonn": 7}
+
+
 def test_quotas_that_rows_cannot_fill_are_refused():
     table = people(100)
     with pytest.raises(ParameterError, match="quota is of values of a column; name it with per too"):

@@ -100,7 +100,10 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
 
 def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[Plan, SampledRows, Quotas]:
     """The plan with all columns that are known, the rows of the samples of all groups, and their quotas."""
-    encoded, asked = _encoded(samples, plan, plan.numbering), plan.job.options.quotas
+    options = plan.job.options
+    if options.is_share:
+        options.check_quotas(plan.n_prototypes)
+    encoded, asked = _encoded(samples, plan, plan.numbering), options.quotas
     missing = [value for value in asked if value not in encoded and (asked[value][0] > 0)]
     if missing:
         raise InputError(f"{arg('quota')}: no row has {missing[0]!r} in column {samples.column!r}; correct the value")

@@ -156,13 +156,16 @@ class Options:
                 again = "is given twice" if value in found else f"asks for at least {low} and at most {high}"
                 raise ParameterError(f"{arg('quota', one)} {again}; give a value one quota, the smaller number first")
             found[value] = low, high
-        wanted = sum(low for low, _ in found.values())
-        if found and not self.is_share and wanted > self.count(None):
-            raise ParameterError(
-                f"{arg('quota')} asks for {wanted:,} rows at least, and {arg('n_prototypes', self.n_prototypes)} are "
-                "to be chosen; give more, or smaller quotas"
-            )
         return found
+
+    def check_quotas(self, m: int) -> None:
+        """`ParameterError` where quotas ask for more rows than the ``m`` that are to be chosen."""
+        wanted, which = sum(low for low, _ in self.quotas.values()), f", {m:,} rows," if self.is_share else ""
+        if wanted > m:
+            raise ParameterError(
+                f"{arg('quota')} asks for {wanted:,} rows at least, and {arg('n_prototypes', self.n_prototypes)}"
+                f"{which} are to be chosen; give more, or smaller quotas"
+            )
 
     @property
     def is_share(self) -> bool:
@@ -232,6 +235,8 @@ class Options:
                     f"one with {arg('per')} too"
                 )
             return
+        if self.quota and not self.is_share:  # of a share it is seen when rows are counted
+            self.check_quotas(self.count(None))
         if self.quotas and self.split != default.SPLIT:
             raise ParameterError(
                 f"{arg('quota')} bounds the values of one choice of all rows, and {arg('split', self.split)} splits it "
