@@ -16,6 +16,7 @@ Python shows ``exclude='x'``, and the command line, which alone knows its flags,
 """
 
 import re
+import warnings
 
 __all__ = [
     "InputError",
@@ -85,3 +86,8 @@ class StateFileError(ProtosieveError):
 
 class ProtosieveWarning(Message, UserWarning):
     """Nothing is wrong with the result, but its user will want to know."""
+
+
+def warn(message: str, stacklevel: int = 2) -> None:
+    """A `ProtosieveWarning`, of the line so many calls up, counted as by `warnings.warn`."""
+    warnings.warn(ProtosieveWarning(message), stacklevel=stacklevel + 1)

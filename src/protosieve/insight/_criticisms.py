@@ -2,7 +2,6 @@
 
 import math
 import numbers
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import InputError, ParameterError, arg, warn
 from protosieve.kernels import Kernel, Points
 from protosieve.means import Mean, MeanState
 from protosieve.objectives import KernelMean
@@ -185,7 +184,7 @@ def criticisms(
             critic.look(rows)
         found, shortage = critic.choose(int(n), float(diversity))
     if shortage is not None:
-        warnings.warn(shortage, ProtosieveWarning, stacklevel=2)
+        warn(shortage)
     return found
 
 

@@ -3,7 +3,6 @@
 import codecs
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, final
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from protosieve._formatting import counted
-from protosieve.errors import InputError, ProtosieveWarning
+from protosieve.errors import InputError, warn
 from protosieve.io._file_source import BOM, FEW_ROWS, Batch, TextSource
 from protosieve.io._guess_types import HEAD_BYTES, HEAD_ROWS, as_field, date_type
 from protosieve.io._json_rows import as_read, table_of
@@ -81,11 +80,9 @@ class JsonLinesSource(TextSource):
                 f"{name!r} (in {rows:,} row{'s' * (rows > 1)})" for name, rows in ignored.most_common(_SHOWN)
             )
             more = f" and {len(ignored) - _SHOWN:,} more" if len(ignored) > _SHOWN else ""
-            warnings.warn(
+            warn(
                 f"{self.name}: keys that the first rows do not have are ignored: {named}{more}; to read such a key, "
-                "give it to one of the first rows, with null",
-                ProtosieveWarning,
-                stacklevel=2,
+                "give it to one of the first rows, with null"
             )
 
 

@@ -2,14 +2,13 @@
 
 import math
 import numbers
-import warnings
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import InputError, ParameterError, arg, warn
 
 Width: TypeAlias = float | Literal["median"]
 
@@ -58,12 +57,9 @@ def median_distance(rows: Array, metric: str) -> float:
     if median is not None:
         return median
     if len(rows) > 1:
-        warnings.warn(
-            ProtosieveWarning(
-                f"{arg('width', 'median')}: the {len(rows)} rows it is estimated from are all equal, so 1.0 is "
-                f"used. Give a number as {arg('width')} if later rows differ."
-            ),
-            stacklevel=2,
+        warn(
+            f"{arg('width', 'median')}: the {len(rows)} rows it is estimated from are all equal, so 1.0 is "
+            f"used. Give a number as {arg('width')} if later rows differ."
         )
     return 1.0
 

@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.errors import ProtosieveWarning
+from protosieve.errors import warn
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.passes._prefetch import prefetched
 from protosieve.preprocess import Layout
@@ -65,11 +64,9 @@ class LeftOut:
         """Say what share of all rows was skipped, beside those that were ``used``."""
         if self.count:
             share = f"{100 * self.count / (self.count + used):.2g} %"
-            warnings.warn(
+            warn(
                 f"{self.count:,} of {self.count + used:,} rows ({share}) cannot be used and are skipped; the first is "
-                f"{self.first[0]}",
-                ProtosieveWarning,
-                stacklevel=2,
+                f"{self.first[0]}"
             )
 
     def merge(self, later: "LeftOut") -> None:

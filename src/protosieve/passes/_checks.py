@@ -2,12 +2,11 @@
 
 import math
 import os
-import warnings
 
 import numpy as np
 
 from protosieve._typing import Array
-from protosieve.errors import InputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import InputError, ParameterError, arg, warn
 from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._pass import together
@@ -58,11 +57,7 @@ def number_of_prototypes(job: Job, n_rows: int | None) -> int:
     """At most the number of rows, if that is known; `ParameterError` if memory has no room for them."""
     m = job.options.count(n_rows)
     if n_rows is not None and m > n_rows:
-        warnings.warn(
-            f"{m:,} prototypes were asked for, and there are {n_rows:,} rows: at most these are kept",
-            ProtosieveWarning,
-            stacklevel=2,
-        )
+        warn(f"{m:,} prototypes were asked for, and there are {n_rows:,} rows: at most these are kept")
         m = n_rows
     needed, free = _MATRICES * 8 * m**2 / 1e9, _free_memory() / 1e9
     if needed > free:
@@ -88,18 +83,14 @@ def note_ids(job: Job, encoding: Encoding, rows: Array) -> None:
         if column.kind != "number" or column.name in asked:
             continue
         if is_named_like_id(column.name) and _are_whole(rows[:, place]):
-            warnings.warn(
+            warn(
                 f"rows are compared by column {column.name!r}, whole numbers that are named like an id; if they only "
-                f"name things, give {arg('categorical', column.name)} or {arg('exclude', column.name)}",
-                ProtosieveWarning,
-                stacklevel=2,
+                f"name things, give {arg('categorical', column.name)} or {arg('exclude', column.name)}"
             )
         elif len(rows) >= _ENOUGH and _are_ids(rows[:, place]):
-            warnings.warn(
+            warn(
                 f"rows are compared by column {column.name!r}, a different whole number in each of {len(rows):,} "
-                f"sampled rows; if it only names rows, give {arg('id', column.name)}",
-                ProtosieveWarning,
-                stacklevel=2,
+                f"sampled rows; if it only names rows, give {arg('id', column.name)}"
             )
 
 
@@ -116,9 +107,7 @@ def _are_whole(values: Array) -> bool:
 def check_sample(wanted: int, drawn: int) -> None:
     """A warning if most rows cannot be used, so that fewer were drawn than wanted: see `SurveyPass.limit`."""
     if drawn < wanted:
-        warnings.warn(
+        warn(
             f"so many rows were skipped that the sample has {drawn:,} instead of {wanted:,}, which makes the mean less "
-            f"certain; a larger {arg('sample')} makes up for it",
-            ProtosieveWarning,
-            stacklevel=2,
+            f"certain; a larger {arg('sample')} makes up for it"
         )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from protosieve._typing import Array
-from protosieve.errors import InputError, ProtosieveWarning, arg
+from protosieve.errors import InputError, ProtosieveWarning, arg, warn
 from protosieve.kernels import Kernel
 from protosieve.means import CalibratedMean
 from protosieve.objectives import Coverage, KernelMean
@@ -116,11 +116,9 @@ class Streamed(Value):
         if held is None or self.is_noted or held.table.nbytes < _HEAVY:
             return
         self.is_noted = True
-        warnings.warn(
+        warn(
             f"the columns of {len(held):,} rows that may be selected take {held.table.nbytes / 1e9:.1f} GB; drop large "
-            f"columns before, give a smaller {arg('sample')}, or store the rows in a file, of which fewer are kept",
-            ProtosieveWarning,
-            stacklevel=2,
+            f"columns before, give a smaller {arg('sample')}, or store the rows in a file, of which fewer are kept"
         )
 
     def _kernel(self, rows: Array) -> Kernel:

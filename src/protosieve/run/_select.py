@@ -1,7 +1,6 @@
 """`select`: from files and tables to prototypes."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -11,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from protosieve import _defaults as default
-from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import CsvForm, Source, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
@@ -318,11 +317,9 @@ def _engine(
     if isinstance(executor, LocalWorkers):
         _check_busy(len(job.inputs), executor.workers)
     if job.options.judges_rows:
-        warnings.warn(
-            ProtosieveWarning(
-                f"{arg('method', job.options.method)} judges rows one after the other: that pass is made in this "
-                "process, whatever workers there are"
-            ),
+        warn(
+            f"{arg('method', job.options.method)} judges rows one after the other: that pass is made in this "
+            "process, whatever workers there are",
             stacklevel=6,
         )
     with OnExecutor(job, progress, stop, store, executor, window) as engine:
@@ -433,10 +430,8 @@ def _check_busy(partitions: int, workers: int) -> None:
     """Warn if there are more workers than partitions."""
     if partitions < workers:
         few = f"{partitions} partition{'s' * (partitions > 1)} for {workers} workers"
-        warnings.warn(
-            ProtosieveWarning(
-                f"{few}: not all of them have something to do; fewer {arg('partition_rows')}, or smaller row groups, "
-                "make more"
-            ),
+        warn(
+            f"{few}: not all of them have something to do; fewer {arg('partition_rows')}, or smaller row groups, "
+            "make more",
             stacklevel=7,
         )

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, suppress
@@ -18,7 +17,7 @@ from protosieve import _state
 from protosieve._atomic import check_replaceable
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
-from protosieve.errors import OutputError, ProtosieveWarning, StateFileError, arg
+from protosieve.errors import OutputError, StateFileError, arg, warn
 from protosieve.passes import Choice, Fetched, GroupSums, Job, Options, Summary, Sums, changed
 
 _HEAD, _LOCK = "run.npz", "run.lock"
@@ -133,11 +132,11 @@ class Store:
         try:
             kept = _state.read(path)
         except StateFileError as error:
-            _warn(f"{error.marked} The partition is done again")
+            warn(f"{error.marked} The partition is done again")
             return None
         if not isinstance(kept, Kept) or not isinstance(kept.value, _STAGES[stage]) or kept.given != self._given:
             if not self._has_others:
-                _warn(f"{path}: belongs to another run or to other earlier results; such partitions are done again")
+                warn(f"{path}: belongs to another run or to other earlier results; such partitions are done again")
             self._has_others = True
             return None
         self._is_used = True
@@ -153,7 +152,7 @@ class Store:
             _state.write(_path(self.folder, stage, partition), Kept(self._given, result))
         except StateFileError as error:
             if not self._has_failed:
-                _warn(f"no result kept of partition {partition}: {error.marked} The run goes on")
+                warn(f"no result kept of partition {partition}: {error.marked} The run goes on")
             self._has_failed = True
 
     def told(self) -> str:
@@ -169,7 +168,7 @@ class Store:
             if self._head.made:
                 self.folder.rmdir()
         except OSError as error:
-            _warn(f"{self.folder}: is no longer needed, but cannot be removed: {error.strerror or error}")
+            warn(f"{self.folder}: is no longer needed, but cannot be removed: {error.strerror or error}")
 
     def _make(self) -> bool:
         """Make the folder if needed; true if it is new, or was left by a run that was killed at once."""
@@ -250,7 +249,3 @@ def _results(folder: Path, job: Job) -> set[Path]:
 def _files(folder: Path, job: Job) -> set[Path]:
     """The paths of all files that a run can write."""
     return {*_results(folder, job), folder / _HEAD, folder / _LOCK}
-
-
-def _warn(message: str) -> None:
-    warnings.warn(ProtosieveWarning(message), stacklevel=3)

@@ -2,14 +2,13 @@
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from protosieve.errors import OutputError, ProtosieveWarning
+from protosieve.errors import OutputError, warn
 from protosieve.insight import Insight, describe
 from protosieve.passes import Options
 from protosieve.report import HERE, Live, check_report, page_data, render, save_page
@@ -125,11 +124,7 @@ def _harmless() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        warnings.warn(
-            f"a look at the run failed, and it goes on: {type(error).__name__}: {error}",
-            ProtosieveWarning,
-            stacklevel=4,
-        )
+        warn(f"a look at the run failed, and it goes on: {type(error).__name__}: {error}", stacklevel=4)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The rows a user passes, checked and converted to a matrix; errors name the row in the whole stream."""
 
 import numbers
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from sklearn.utils import check_array
 
 from protosieve._rounded import EXACT, are_rounded, is_rounded
 from protosieve._typing import Array
-from protosieve.errors import InputError, ProtosieveWarning
+from protosieve.errors import InputError, warn
 from protosieve.means import Mean
 from protosieve.selectors._not_rows import ENCODES, mistaken
 
@@ -195,11 +194,9 @@ def _note_rounded(X: Any, rows: Array, name: str) -> None:
     for column in np.flatnonzero(large).tolist():
         cells = _cells(X, column)
         if are_rounded(cells) or (cells.dtype.kind == "O" and any(map(is_rounded, cells))):
-            warnings.warn(
+            warn(
                 f"{name}: {_column(X, column)} holds whole numbers beyond 2**53, which are rounded to 16 digits; "
-                "leave the column out if they name rows, else subtract what they have in common",
-                ProtosieveWarning,
-                stacklevel=2,
+                "leave the column out if they name rows, else subtract what they have in common"
             )
 
 

@@ -1,7 +1,6 @@
 """What every selector shares: its parameters, its result, and what a fitted one offers."""
 
 import copy
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from protosieve import _html
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64, Indices
-from protosieve.errors import InputError, ParameterError, ProtosieveError, ProtosieveWarning, arg
+from protosieve.errors import InputError, ParameterError, ProtosieveError, arg, warn
 from protosieve.kernels import Kernel, MultiScale, as_kernel
 from protosieve.means import CalibratedMean, ExactMean, Judge, Mean, points_for, sample_for
 from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
@@ -304,7 +303,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 "order"
             )
         for note in notes:
-            warnings.warn(ProtosieveWarning(f"{type(self).__name__}{note}"), stacklevel=6)
+            warn(f"{type(self).__name__}{note}", stacklevel=6)
 
     # -- what users pass
 
@@ -370,10 +369,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         given = self._target(target, rows, X)
         self._remember_columns(X, reset=True)
         if len(rows) < self.n_prototypes:
-            warnings.warn(
-                ProtosieveWarning(
-                    f"{arg('n_prototypes', self.n_prototypes)} but X has {len(rows)} rows: at most these are kept"
-                ),
+            warn(
+                f"{arg('n_prototypes', self.n_prototypes)} but X has {len(rows)} rows: at most these are kept",
                 stacklevel=3,
             )
         return rows, given

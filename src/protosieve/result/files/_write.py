@@ -5,7 +5,6 @@ import io
 import os
 import re
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
 from protosieve._atomic import check_place, is_pipe, write_whole
-from protosieve.errors import OutputError, ParameterError, ProtosieveWarning, arg
+from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import explain
 from protosieve.result import OURS, own_names
 from protosieve.result.files._plain import as_json, as_numpy, as_values
@@ -251,12 +250,10 @@ def _delimited(table: pa.Table, _provenance: dict[str, Any], separator: str) -> 
         has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)  # a line would end there
         (quoted if has_return else plain).writerow(row)
     if marked:
-        warnings.warn(
+        warn(
             f"{len(marked):,} cell{'s' * (len(marked) > 1)} of text would be run as a formula by a spreadsheet, such "
             f"as {marked[0][:40]!r}: written with ' before it, which a program that reads the file must remove; "
-            ".parquet, .jsonl and other formats keep the text as it is",
-            ProtosieveWarning,
-            stacklevel=2,
+            ".parquet, .jsonl and other formats keep the text as it is"
         )
     return text.getvalue().encode()
 
