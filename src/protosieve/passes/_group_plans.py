@@ -1,7 +1,6 @@
 """A plan for each value of a column, and one result of what was chosen by them."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,21 +10,20 @@ from numpy.typing import NDArray
 from protosieve._blas import one_thread
 from protosieve._formatting import counted, cut
 from protosieve._typing import Float64
-from protosieve.errors import InputError, ProtosieveWarning, arg
+from protosieve.errors import InputError, arg, warn
 from protosieve.means import SamplingError, candidates_in, candidates_of
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._groups import GroupSamples, Name
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Numbering
 from protosieve.passes._plan import Plan
-from protosieve.passes._result import Grouped
+from protosieve.passes._result import Grouped, random_rows
 from protosieve.passes._survey import Summary
 from protosieve.passes._tables import Records
 from protosieve.result import Certificate, Prototypes, Trace
 from protosieve.sampling import SampledRows, UniformSample, hashes
-from protosieve.selectors import Quotas, certificate_of
+from protosieve.selectors import Quotas
 
-_BLOCK = 512
 _NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
 
 
@@ -94,7 +92,7 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
     lost = len(plan.job.aside.keep) - sum(len(group.plan.job.aside.keep) for group in groups)
     if lost:
         have = "has a value that gets" if lost == 1 else "have values that get"
-        _note(f"{counted(lost, 'row')} to keep {have} no prototypes, and {'is' if lost == 1 else 'are'} left out")
+        warn(f"{counted(lost, 'row')} to keep {have} no prototypes, and {'is' if lost == 1 else 'are'} left out")
     return groups
 
 
@@ -155,7 +153,7 @@ def _note_others(column: str, inputs: dict[Name, UniformSample], target: dict[Na
         names = sorted(here.keys() - there.keys(), key=_rank)
         if names:
             rows = sum(here[name].seen for name in names)
-            _note(f"{_listed(names)} of column {column!r} {_has(names)} {counted(rows, 'row')} in {of}, and {so}")
+            warn(f"{_listed(names)} of column {column!r} {_has(names)} {counted(rows, 'row')} in {of}, and {so}")
 
 
 def _split(
@@ -168,7 +166,7 @@ def _split(
     m = options.count(int(rows.sum()))
     if m < len(names):
         left = list(names[m:])
-        _note(
+        warn(
             f"{counted(m, 'prototype')} for {len(names):,} values of column {options.per!r}: {_listed(left)} "
             f"{_has(left)} none; for one each, give {arg('n_prototypes', len(names))}"
         )
@@ -206,7 +204,10 @@ def result_of_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chose
     rows = np.concatenate([one.result.rows for one in chosen])
     certificate = _mean_of(groups, [one.result.certificate for one in chosen])
     with one_thread():
-        random = _mean_of(groups, [_of_random(group, one) for group, one in zip(groups, chosen, strict=True)])
+        random = [
+            random_rows(group.plan.candidates.rows[: group.plan.n_prototypes], one.result, one.judge)
+            for group, one in zip(groups, chosen, strict=True)
+        ]
     m = sum(group.plan.n_prototypes for group in groups)
     _note_fewer(groups, new)
     found = replace(
@@ -218,7 +219,7 @@ def result_of_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chose
         trace=Trace(np.array([plan.n_rows]), np.array([certificate.value])),
         parameters={**chosen[0].result.parameters, "n_prototypes": m},
     )
-    grouped = Grouped(own[order], shares[order], random.residual, _figures(plan, groups, chosen))
+    grouped = Grouped(own[order], shares[order], _mean_of(groups, random), _figures(plan, groups, chosen))
     whole = replace(plan, n_prototypes=m)
     return whole.result(found, numbers[order], records.of(numbers[order]), chosen[0].judge, grouped)
 
@@ -241,13 +242,6 @@ def _mean_of(groups: Sequence[Group], found: Sequence[Certificate]) -> Certifica
     return Certificate(float(shares @ values), bound, sampling, whole=found[0].whole)
 
 
-def _of_random(group: Group, one: Chosen) -> Certificate:
-    """Of as many random rows of a group, beside those chosen before, with their best weights."""
-    random = group.plan.candidates.rows[: group.plan.n_prototypes].astype(one.result.rows.dtype, copy=False)
-    rows = np.concatenate([random, one.result.rows[~one.result.is_new]])
-    return certificate_of(one.judge, rows, one.judge.weigh(rows, np.zeros(len(rows))), _BLOCK)
-
-
 def _figures(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -> dict[str, object]:
     """What is told of each group, the largest first."""
     values = [
@@ -267,7 +261,7 @@ def _note_fewer(groups: Sequence[Group], sizes: Sequence[int]) -> None:
     """A note on groups that keep fewer than half of what they could."""
     few = [group.name for group, size in zip(groups, sizes, strict=True) if 2 * size < group.plan.n_prototypes]
     if few:
-        _note(
+        warn(
             f"{_listed(few)} of column {groups[0].plan.job.options.per!r} {_has(few)} less than half as many "
             "prototypes as asked for: none of the other rows improves the fit enough"
         )
@@ -280,7 +274,3 @@ def _listed(names: Sequence[Name]) -> str:
 
 def _has(names: Sequence[Name]) -> str:
     return "has" if len(names) == 1 else "have"
-
-
-def _note(text: str) -> None:
-    warnings.warn(text, ProtosieveWarning, stacklevel=3)

@@ -19,7 +19,7 @@ from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding
-from protosieve.result import OURS, DataSample, Origin, Prototypes, Trace
+from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
 from protosieve.selectors import StreamSelector, certificate_of
 
 OF_GROUPS = ("group_weight", "group_share")
@@ -42,7 +42,7 @@ class Grouped:
 
     weights: Float64  # within its group, of each prototype,
     shares: Float64  # and the group's share of the rows that are represented
-    random_residual: float
+    random: Certificate  # of as many random rows
     figures: dict[str, Any]  # of the groups
 
 
@@ -86,11 +86,12 @@ def result_of(found: Selected) -> Prototypes:
             "weight": result.weights,
             "share": shares,
         }
+        random = random_rows(found.random, result, found.judge) if found.groups is None else found.groups.random
         source = Origin(
             shares=shares,
             table=_table(found, ours, typed(records.table, found.encoding.layout)),
             encoding=found.encoding,
-            provenance=_provenance(found, _renamed(records.table.column_names, found.ours), _random_residual(found)),
+            provenance=_provenance(found, _renamed(records.table.column_names, found.ours), random.residual),
             sample=found.shown,
             folders=(".", *folders_of(names)),
         )
@@ -147,13 +148,10 @@ def _shares(result: Prototypes, rows: Array) -> Float64:
     return counts / len(rows)
 
 
-def _random_residual(found: Selected) -> float:
-    """The residual of as many random rows of the input, beside those chosen before, with the best weights."""
-    if found.groups is not None:
-        return found.groups.random_residual
-    result, judge = found.result, found.judge
-    rows = np.concatenate([found.random.astype(result.rows.dtype, copy=False), result.rows[~result.is_new]])
-    return certificate_of(judge, rows, judge.weigh(rows, np.zeros(len(rows))), _BLOCK).residual
+def random_rows(random: Array, result: Prototypes, judge: KernelMean | Coverage) -> Certificate:
+    """Of as many random rows, beside those chosen before, with the best weights."""
+    rows = np.concatenate([random.astype(result.rows.dtype, copy=False), result.rows[~result.is_new]])
+    return certificate_of(judge, rows, judge.weigh(rows, np.zeros(len(rows))), _BLOCK)
 
 
 def _table(found: Selected, ours: dict[str, Any], theirs: pa.Table) -> pa.Table:
