@@ -6,6 +6,8 @@ import sys
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from protosieve import InputError, ParameterError, ProtosieveWarning, select
@@ -200,3 +202,17 @@ def test_an_option_for_csv_files_is_refused_without_any(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((5, 2)))
     with pytest.raises(ParameterError, match=r"delimiter is for CSV files, and .*x\.npy is none; leave it out"):
         select(tmp_path / "x.npy", 2, delimiter=";")
+    with pytest.raises(ParameterError, match="decimal is for CSV files, and inputs is none; leave it out"):
+        select(np.zeros((5, 2)), 2, decimal=",")
+
+
+def test_what_is_said_of_csv_files_holds_for_those_among_others(tmp_path):
+    """Beside tables, and where rows to keep or to look at are of other formats."""
+    frame = pa.table({"x": np.arange(30.0) % 7, "y": np.arange(30.0) % 5})
+    path, stored = tmp_path / "rows.csv", str(tmp_path / "rows.parquet")
+    path.write_text("\n".join(["x/y", *(f"{x % 7}/{y % 5}" for x, y in zip(range(30), range(30), strict=True))]))
+    pq.write_table(frame.slice(0, 5), stored)
+    for inputs, aside in ((path, {"keep": stored}), ([frame, path], {}), (frame, {"target": str(path)})):
+        result = select(inputs, 3, delimiter="/", **aside)
+        assert result.encoding.names == ["x", "y"]
+        assert len(result.sample_of(stored).rows) == 5

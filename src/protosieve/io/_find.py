@@ -53,11 +53,13 @@ def find_sources(
         raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
     locations = [location for path in paths for location in _locations(path, format)]
     _check_distinct(locations)
-    form = csv or CsvForm()
-    sources = [source_of(location, format, form) for location in locations]
-    if form.given and not any(isinstance(source, CsvSource) for source in sources):
-        raise ParameterError(f"{arg(form.given)} is for CSV files, and {sources[0].name} is none; leave it out")
-    return sources
+    return [source_of(location, format, csv or CsvForm()) for location in locations]
+
+
+def check_form(csv: CsvForm, sources: Sequence[Source]) -> None:
+    """`ParameterError` where something is said of CSV files, and none of all that is read is one."""
+    if csv.given and not any(isinstance(source, CsvSource) for source in sources):
+        raise ParameterError(f"{arg(csv.given)} is for CSV files, and {sources[0].name} is none; leave it out")
 
 
 def _locations(path: str, wanted: str | None) -> Iterator[Location]:

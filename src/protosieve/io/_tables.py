@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 
 from protosieve._arrow_types import is_list
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
+from protosieve.io._csv import CsvForm
 from protosieve.io._file_source import distinct, explain
 from protosieve.io._find import find_sources
 from protosieve.io._numpy import ArrayHead, as_column, as_matrix
@@ -33,11 +34,16 @@ _NARROW = (pa.float16(), pa.float32())
 _END: Any = object()
 
 
-def tables_in(given: Any, name: str, format: str | None = None) -> list[Source] | None:  # noqa: A002  # as users say
+def tables_in(
+    given: Any,
+    name: str,
+    format: str | None = None,  # noqa: A002  # as users say
+    csv: CsvForm | None = None,
+) -> list[Source] | None:
     """The sources of an argument that holds tables; ``None`` where it holds paths only, or nothing.
 
-    A list of tables is like several files, and may have paths among them. Whatever comes once, alone or in the list,
-    makes a stream of all.
+    A list of tables is like several files, and may have paths among them, of which ``format`` and ``csv`` tell.
+    Whatever comes once, alone or in the list, makes a stream of all.
 
     >>> [source.name for source in tables_in([np.eye(3), np.eye(3)], "inputs")]
     ['inputs[0]', 'inputs[1]']
@@ -51,7 +57,7 @@ def tables_in(given: Any, name: str, format: str | None = None) -> list[Source] 
         return [source]
     if all(map(_is_path, given)):
         return None
-    found = [one for place, part in enumerate(given) for one in _member(part, place, name, given, format)]
+    found = [one for place, part in enumerate(given) for one in _member(part, place, name, given, format, csv)]
     if any(source.comes_once for source in found):
         return [_StreamSource(name, chain.from_iterable(map(_parts_of, found)))]
     return found
@@ -448,10 +454,17 @@ def _refuse(data: Any, name: str) -> None:
         raise ParameterError(f"{arg(name)} is an open file; pass its path")
 
 
-def _member(part: Any, place: int, name: str, given: Sequence[Any], format: str | None) -> list[Source]:  # noqa: A002
+def _member(
+    part: Any,
+    place: int,
+    name: str,
+    given: Sequence[Any],
+    format: str | None,  # noqa: A002
+    csv: CsvForm | None,
+) -> list[Source]:
     """The sources of one of a list."""
     if _is_path(part):
-        return find_sources(part if os.fspath(part) != "-" else ["-", "others"], format)
+        return find_sources(part if os.fspath(part) != "-" else ["-", "others"], format, csv)
     found = _source(part, f"{name}[{place}]")
     if found is not None:
         return [found]

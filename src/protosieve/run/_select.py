@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from protosieve import _defaults as default
 from protosieve.errors import OutputError, ParameterError, arg, warn
-from protosieve.io import CsvForm, Source, find_sources, index_of, is_table, tables_in
+from protosieve.io import CsvForm, Source, check_form, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
 from protosieve.result import OURS, Prototypes
@@ -233,7 +233,8 @@ def select(
 
 def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
     """`select`, with its arguments by name, for the ``command`` line that asked for it, if one did."""
-    tables = {name: tables_in(given[name], name, given["format"]) or [] for name in _TABLES}
+    csv = CsvForm(given["delimiter"], given["encoding"], given["decimal"])
+    tables = {name: tables_in(given[name], name, given["format"], csv) or [] for name in _TABLES}
     given = {**given, **{name: [source.name for source in found] for name, found in tables.items() if found}}
     options = options_of(given)
     output = Destination.of(given["output"], given["output_format"], given["label_column"])
@@ -278,6 +279,7 @@ def begin(
         name: (tables or {}).get(name) or _found(paths, None if name in _ASIDE else options.format, options.csv)
         for name, paths in asked.items()
     }
+    check_form(options.csv, [source for found in sources.values() for source in found])
     keep, exclude = (NamedRows.read(name, sources[name]) for name in _ASIDE)
     job = job_of(options, sources["inputs"], sources["target"], command, Aside(keep, exclude))
     return job, sources

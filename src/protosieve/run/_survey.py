@@ -7,7 +7,7 @@ from typing import Any
 
 from protosieve import _defaults as default
 from protosieve._typing import Array
-from protosieve.io import find_sources
+from protosieve.io import check_form, find_sources
 from protosieve.passes import Options, job_of, options_of, settle
 from protosieve.preprocess import Encoding
 from protosieve.run._engine import Here
@@ -54,7 +54,9 @@ def survey(
         raise TypeError(f"survey() got an unexpected keyword argument {unknown[0]!r}")
     asked = {"inputs": inputs, "n_prototypes": 1, "sample": sample, "random_state": random_state}
     options = options_of({**asked, **columns})
-    job = job_of(options, find_sources(options.inputs, options.format, options.csv), [])
+    sources = find_sources(options.inputs, options.format, options.csv)
+    check_form(options.csv, sources)
+    job = job_of(options, sources, [])
     with watching(quiet, progress) as watcher, stops() as stop:
         plan = settle(job, Here(job, RunProgress(job, watcher), stop, None).gather(job.survey(), job.inputs))
     if options.label is None:
