@@ -58,8 +58,8 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "CsvForm", "Piece", "STREAM", "Source", "RowRange", "check_schemas",
-        "explain", "find_sources", "index_of", "is_table", "tables_in",
+        "BadRow", "BadRows", "BatchSource", "CsvForm", "Piece", "STREAM", "Source", "RowRange", "check_form",
+        "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
         "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey", "is_named_like_id", "ratio_differs",
@@ -72,10 +72,8 @@ SURFACE = {
         "Partition", "Pass", "Plan", "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed",
         "Summary", "Sums", "SumsPass", "SurveyPass", "Value", "by_sample", "changed", "fingerprint", "groups_of",
         "job_of", "joined_partition", "kernel_of", "key_of", "layout_of", "names", "number_of_prototypes", "numbered",
-        "options_of", "partitions_of", "plans_of", "read_blocks", "result_of_groups", "rows_of", "rows_per_block",
-        "sample_seed",
-        "sample_size",
-        "seed_of", "settle", "typed", "unchanged", "within_quotas",
+        "join_groups", "options_of", "partitions_of", "plans_of", "read_blocks", "rows_of", "rows_per_block",
+        "sample_seed", "sample_size", "seed_of", "settle", "typed", "unchanged", "within_quotas",
     ],
     "protosieve.run": [
         "Cluster", "Driver", "Estimate", "LocalWorkers", "Onlookers", "Stopped", "Store", "Surveyed", "Tick",

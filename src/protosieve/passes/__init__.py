@@ -17,14 +17,14 @@ from protosieve.passes._checks import number_of_prototypes
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
-from protosieve.passes._group_plans import Chosen, plans_of, result_of_groups, within_quotas
+from protosieve.passes._group_plans import join_groups, plans_of, within_quotas
 from protosieve.passes._groups import GroupSums, GroupSumsPass
 from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
 from protosieve.passes._partitions import ROW_BYTES, Numbering, Partition, joined_partition, key_of, partitions_of
 from protosieve.passes._pass import Pass, Value
 from protosieve.passes._plan import Plan, settle
-from protosieve.passes._result import by_sample, numbered
+from protosieve.passes._result import Chosen, by_sample, numbered
 from protosieve.passes._row_sample import MOST, RowSample
 from protosieve.passes._stream import Streamed, StreamPass
 from protosieve.passes._sums import Sums, SumsPass
@@ -69,6 +69,7 @@ __all__ = [
     "fingerprint",
     "groups_of",
     "job_of",
+    "join_groups",
     "joined_partition",
     "kernel_of",
     "key_of",
@@ -80,7 +81,6 @@ __all__ = [
     "partitions_of",
     "plans_of",
     "read_blocks",
-    "result_of_groups",
     "rows_of",
     "rows_per_block",
     "sample_seed",

@@ -95,7 +95,7 @@ class Aside:
         return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts))
 
     def numbered(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The indices by which rows to keep are called among all of them, where these are those of a group."""
+        """The indices of prototypes of a group, with those of rows to keep as they are among all of these."""
         if self.keep.places is None:
             return indices
         found = indices.copy()

@@ -12,14 +12,12 @@ from protosieve._formatting import counted, cut
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg, warn
 from protosieve.means import SamplingError, candidates_in, candidates_of
-from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._groups import GroupSamples, Name
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Numbering
 from protosieve.passes._plan import Plan
-from protosieve.passes._result import Grouped, random_rows
+from protosieve.passes._result import Chosen, Grouped, random_rows
 from protosieve.passes._survey import Summary
-from protosieve.passes._tables import Records
 from protosieve.result import Certificate, Prototypes, Trace
 from protosieve.sampling import SampledRows, UniformSample, hashes
 from protosieve.selectors import Quotas
@@ -39,15 +37,6 @@ class Group:
     def title(self) -> str:
         """What to call it in a message."""
         return f"{self.plan.job.options.per} {shown_name(self.name)}"
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """What was chosen by a plan: prototypes, their numbers in the whole input, and who judged them."""
-
-    result: Prototypes
-    numbers: NDArray[np.int64]
-    judge: KernelMean | Coverage
 
 
 def shown_name(name: Name) -> str:
@@ -81,8 +70,7 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
         )
     rows, seen = (np.array([found[name].seen for name in names]) for found in (of_inputs, of_target))
     counts = _split(options, names, rows, seen, [_most(of_inputs[name]) for name in names])
-    records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
-    whole = replace(plan, job=replace(plan.job, options=replace(options, kernel=plan.kernel)), records=records)
+    whole = replace(plan, job=replace(plan.job, options=replace(options, kernel=plan.kernel)))
     found = zip(names, counts.tolist(), (seen / seen.sum()).tolist(), strict=True)
     groups = [
         Group(name, _plan_of(whole, name, m, of_inputs[name], None if target is None else of_target[name]), share)
@@ -96,8 +84,8 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
     return groups
 
 
-def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[Plan, SampledRows, Quotas]:
-    """The plan with all columns that are known, the rows of the samples of all groups, and their quotas."""
+def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[SampledRows, Quotas]:
+    """The rows of the samples of all groups, and their quotas."""
     options = plan.job.options
     if options.is_share:
         options.check_quotas(plan.n_prototypes)
@@ -110,12 +98,11 @@ def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[Plan, SampledRows,
     groups = np.repeat(np.arange(len(names)), [len(part) for part in parts])
     bounds = [asked.get(name, (0, None)) if name is not None else (0, None) for name in names]
     most = [len(groups) if high is None else high for _, high in bounds]
-    records = Records.joined([plan.records, *(part.under(plan.numbering.numbers) for part in samples.parts)])
     drawn = SampledRows.joined(parts)
     order = np.argsort(hashes(plan.job.seed, drawn.numbers), kind="stable")
     shown = [shown_name(name) for name in names]
     quotas = Quotas(groups[order], shown, np.array([low for low, _ in bounds]), np.array(most))
-    return replace(plan, records=records), drawn.take(order), quotas
+    return drawn.take(order), quotas
 
 
 def _plan_of(whole: Plan, name: Name, m: int, candidates: UniformSample, target: UniformSample | None) -> Plan:
@@ -188,40 +175,38 @@ def seats(weights: Float64, room: NDArray[np.int64], m: int) -> NDArray[np.int64
     return found
 
 
-def result_of_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen], records: Records) -> Prototypes:
-    """One result of all groups, the largest weight first.
+def join_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -> tuple[Prototypes, Grouped]:
+    """The prototypes of all groups, the largest weight first.
 
     A weight is that within the group times the group's share of the rows, so all of them together describe all rows.
     The certificate is the mean of the groups' own, by their shares: each group is judged against its own rows. For
     ``mu = sum_g s_g mu_g`` and ``q = sum_g s_g q_g`` the squared MMD ``|mu - q|^2`` of all of them together is at most
     that mean ``sum_g s_g |mu_g - q_g|^2``, since squares are convex. What covers each row is of its own group.
     """
-    sizes, new = ([len(one.numbers) for one in chosen], [int(one.result.is_new.sum()) for one in chosen])
-    own = np.concatenate([one.result.weights for one in chosen])
-    shares = np.repeat([group.share for group in groups], sizes)
-    numbers = np.concatenate([one.numbers for one in chosen])
+    results = [result for result, _ in chosen]
+    own, rows = (np.concatenate([getattr(one, name) for one in results]) for name in ("weights", "rows"))
+    shares = np.repeat([group.share for group in groups], list(map(len, results)))
+    numbers = np.concatenate(
+        [group.plan.job.aside.numbered(one.indices) for group, one in zip(groups, results, strict=True)]
+    )
     order = np.lexsort((numbers, -own * shares, numbers < 0))
-    rows = np.concatenate([one.result.rows for one in chosen])
-    certificate = _mean_of(groups, [one.result.certificate for one in chosen])
+    certificate = _mean_of(groups, [one.certificate for one in results])
     with one_thread():
         random = [
-            random_rows(group.plan.candidates.rows[: group.plan.n_prototypes], one.result, one.judge)
-            for group, one in zip(groups, chosen, strict=True)
+            random_rows(group.plan.candidates.rows[: group.plan.n_prototypes], result, judge)
+            for group, (result, judge) in zip(groups, chosen, strict=True)
         ]
-    m = sum(group.plan.n_prototypes for group in groups)
-    _note_fewer(groups, new)
+    _note_fewer(groups, [int(one.is_new.sum()) for one in results])
     found = replace(
-        chosen[0].result,
+        results[0],
         rows=rows[order],
         weights=(own * shares)[order],
         indices=numbers[order],
         certificate=certificate,
         trace=Trace(np.array([plan.n_rows]), np.array([certificate.value])),
-        parameters={**chosen[0].result.parameters, "n_prototypes": m},
+        parameters={**results[0].parameters, "n_prototypes": sum(group.plan.n_prototypes for group in groups)},
     )
-    grouped = Grouped(own[order], shares[order], _mean_of(groups, random), _figures(plan, groups, chosen))
-    whole = replace(plan, n_prototypes=m)
-    return whole.result(found, numbers[order], records.of(numbers[order]), chosen[0].judge, grouped)
+    return found, Grouped(own[order], shares[order], _mean_of(groups, random), _figures(plan, groups, results))
 
 
 def _mean_of(groups: Sequence[Group], found: Sequence[Certificate]) -> Certificate:
@@ -242,17 +227,17 @@ def _mean_of(groups: Sequence[Group], found: Sequence[Certificate]) -> Certifica
     return Certificate(float(shares @ values), bound, sampling, whole=found[0].whole)
 
 
-def _figures(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -> dict[str, object]:
+def _figures(plan: Plan, groups: Sequence[Group], results: Sequence[Prototypes]) -> dict[str, object]:
     """What is told of each group, the largest first."""
     values = [
         {
             "value": group.name,
             "rows": group.plan.n_rows,
             "share": group.share,
-            "prototypes": len(one.numbers),
-            "residual": one.result.residual if math.isfinite(one.result.residual) else None,
+            "prototypes": len(one),
+            "residual": one.residual if math.isfinite(one.residual) else None,
         }
-        for group, one in zip(groups, chosen, strict=True)
+        for group, one in zip(groups, results, strict=True)
     ]
     return {"column": plan.job.options.per, "split": plan.job.options.split, "values": values}
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding
 from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
 from protosieve.selectors import StreamSelector, certificate_of
+
+Chosen: TypeAlias = tuple[Prototypes, KernelMean | Coverage]  # and who judges them
 
 OF_GROUPS = ("group_weight", "group_share")
 _BLOCK = 512
@@ -104,9 +106,7 @@ def result_of(found: Selected) -> Prototypes:
         )
 
 
-def by_sample(
-    selector: StreamSelector[Any, Any], rows: Array, population: int, aside: Mapping[str, Array]
-) -> tuple[Prototypes, KernelMean | Coverage]:
+def by_sample(selector: StreamSelector[Any, Any], rows: Array, population: int, aside: Mapping[str, Array]) -> Chosen:
     """The result of a fit to these rows, judged for the ``population`` they are a uniform sample of; and the judge.
 
     Rows that cover the target are chosen from four fifths, and judged by the others. The trace is one point: on its
@@ -117,7 +117,7 @@ def by_sample(
     holds_out = selector.objective is not None and population > n
     some = np.sort(order[: candidates_in(n)]) if holds_out else np.arange(n)
     fitted = selector.fit(rows[some], **aside)
-    chosen, judge = replace(fitted.result_, indices=numbered(some, fitted.result_)), fitted.known_comparison()
+    chosen, judge = numbered(some, fitted.result_), fitted.known_comparison()
     if population <= n:
         return chosen, judge
     with one_thread():
@@ -129,11 +129,11 @@ def by_sample(
     return replace(chosen, certificate=certificate, trace=trace), judge
 
 
-def numbered(numbers: NDArray[np.int64], chosen: Prototypes) -> NDArray[np.int64]:
-    """The indices of rows that were chosen from rows of these numbers; others stay what they are."""
+def numbered(numbers: NDArray[np.int64], chosen: Prototypes) -> Prototypes:
+    """Prototypes that were chosen from rows of these numbers, under these; rows to keep have numbers of their own."""
     found = chosen.indices.copy()
     found[chosen.is_new] = numbers[found[chosen.is_new]]
-    return found
+    return replace(chosen, indices=found)
 
 
 def _shares(result: Prototypes, rows: Array) -> Float64:

@@ -27,11 +27,11 @@ from protosieve.passes import (
     SumsPass,
     Value,
     by_sample,
+    join_groups,
     joined_partition,
     number_of_prototypes,
     numbered,
     plans_of,
-    result_of_groups,
     settle,
     within_quotas,
 )
@@ -71,24 +71,26 @@ def choose(job: Job, driver: Driver) -> Prototypes:
 def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
     """What follows the survey. The summaries are changed where there is a target."""
     plan = settle(job, inputs, target)
-    if job.options.quotas:
-        return _driven(_within_quotas(plan, driver, inputs), driver)
-    if job.options.per is not None:
-        return _of_groups(plan, driver, inputs, target)
     if job.options.judges_rows and not plan.fits_in_memory:
         objective = plan.coverage if job.options.covers else _driven(_mean(plan), driver)[0]
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))
         found, records = choice.selector.result_, choice.records()
         return plan.result(found, records.numbers, records, choice.selector.known_comparison())
-    chosen = _driven(_chosen(plan, driver), driver)
-    return plan.result(chosen.result, chosen.numbers, _records(plan, driver, chosen.numbers), chosen.judge)
+    if inputs.groups is not None:
+        parts = [part.under(plan.numbering.numbers) for part in inputs.groups.parts]
+        plan = replace(plan, records=Records.joined([plan.records, *parts]))
+        if not job.options.quotas:
+            return _of_groups(plan, driver, inputs, target)
+    steps = _within_quotas(plan, driver, inputs) if job.options.quotas else _chosen(plan, driver)
+    found, judge = _driven(steps, driver)
+    return plan.result(found, found.indices, _records(plan, driver, found.indices), judge)
 
 
 def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
     """The same for each value of a column: what a group asks for is summed up in one pass with what others do."""
     groups, layout = plans_of(plan, inputs, target), plan.job.groups
     assert layout is not None
-    going = {place: _chosen(group.plan, driver) for place, group in enumerate(groups)}
+    going = [_chosen(group.plan, driver) for group in groups]
     asked, chosen = dict[int, tuple[SumsPass, Sequence[Partition]]](), dict[int, Chosen]()
 
     def go_on(place: int, sums: Sums | None) -> None:
@@ -101,7 +103,7 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
         except InputError as error:
             raise InputError(f"{groups[place].title}: {error.marked}") from error
 
-    for place in going:
+    for place in range(len(groups)):
         go_on(place, None)
     while asked:
         stage = max(work.stage for work, _ in asked.values())  # "target-sums" before "sums", which may follow from them
@@ -112,22 +114,21 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
         for place, sums in zip(now, found.sums, strict=True):
             go_on(place, sums)
     every = [chosen[place] for place in range(len(groups))]
-    numbers = np.concatenate([one.numbers for one in every])
-    every_record = _records(replace(groups[0].plan, job=plan.job), driver, numbers)
-    return result_of_groups(plan, groups, every, every_record)
+    joined, grouped = join_groups(plan, groups, every)
+    plan = replace(plan, n_prototypes=sum(group.plan.n_prototypes for group in groups))
+    return plan.result(joined, joined.indices, _records(plan, driver, joined.indices), every[0][1], grouped)
 
 
-def _within_quotas(plan: Plan, driver: Driver, inputs: Summary) -> Summed[Prototypes]:
+def _within_quotas(plan: Plan, driver: Driver, inputs: Summary) -> Summed[Chosen]:
     """One choice for all rows, with so many of each value of a column."""
     assert inputs.groups is not None
-    plan, drawn, quotas = within_quotas(plan, inputs.groups)
+    drawn, quotas = within_quotas(plan, inputs.groups)
     if plan.job.options.covers:
         objective: KernelMean | Coverage = plan.coverage
     else:
         objective = plan.mean(None) if plan.target_sample.is_whole else (yield from _mean(plan))[0]
     aside = _aside(plan, driver, drawn.numbers)
-    found = plan.chosen_of(drawn, objective, Best.none(drawn.rows), aside, quotas)
-    return plan.result(found, found.indices, _records(plan, driver, found.indices), objective)
+    return plan.chosen_of(drawn, objective, Best.none(drawn.rows), aside, quotas), objective
 
 
 def _driven(steps: Summed[T], driver: Driver) -> T:
@@ -145,15 +146,14 @@ def _chosen(plan: Plan, driver: Driver) -> Summed[Chosen]:
     """The selector's choice: of all rows where the samples hold them, else by sums of all and from the sample."""
     if plan.fits_in_memory:
         selector = plan.fitted(_aside(plan, driver, plan.candidates.numbers))
-        numbers = numbered(np.sort(plan.candidates.numbers), selector.result_)
-        return Chosen(selector.result_, plan.job.aside.numbered(numbers), selector.known_comparison())
+        return numbered(np.sort(plan.candidates.numbers), selector.result_), selector.known_comparison()
     job = plan.job
     objective, sums = (plan.coverage, None) if job.options.covers else (yield from _mean(plan))
     if sums is None and not plan.candidates.is_whole and job.targets:
         sums = yield plan.sums("sums", objective, of_target=False, of_input=True), job.inputs
     best = plan.best(objective, sums)
-    found = plan.chosen(objective, best, _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices)))
-    return Chosen(found, plan.job.aside.numbered(found.indices), objective)
+    aside = _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices))
+    return plan.chosen(objective, best, aside), objective
 
 
 def _mean(plan: Plan) -> Summed[tuple[KernelMean, Sums | None]]:
@@ -219,7 +219,7 @@ def snapshot(job: Job, summary: Summary) -> Prototypes | None:
         order = np.argsort(plan.candidates.numbers)
         records = plan.records if np.isin(plan.candidates.numbers, plan.records.numbers).all() else None
         found, judge = by_sample(plan.selector(), plan.candidates.rows[order], plan.n_rows, plan.aside(records))
-        numbers = numbered(plan.candidates.numbers[order], found)
+        numbers = numbered(plan.candidates.numbers[order], found).indices
         new = numbers[numbers >= 0]
         if np.isin(new, plan.records.numbers).all():
             known = job.aside.beside(plan.records.of(new), numbers, len(job.files))
