@@ -1,7 +1,7 @@
 """`PrototypeClassifier`: a few rows of each class, and for a new row the class of the nearest."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from protosieve._blas import one_thread
 from protosieve._typing import Array, Float64, Indices
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.kernels import Gaussian, Kernel, MultiScale, Points, as_kernel
+from protosieve.kernels import Gaussian, Kernel, MultiScale, as_kernel
 from protosieve.objectives import Coverage
-from protosieve.selectors import NO_ROWS, ProtoSwap, StreamSelector, as_rows, whole_number
+from protosieve.selectors import NO_ROWS, ProtoSwap, StreamSelector, as_rows, new_rows, remember_columns, whole_number
 
 __all__ = ["PrototypeClassifier"]
 
@@ -69,23 +69,20 @@ class _Voters:
 
     def nearest(self, rows: Array) -> Indices:
         """The nearest prototype to each row."""
-        return np.concatenate([near.argmax(axis=1) for near in self._compared(self.kernel.nearness, rows)])
+        return self.kernel.nearest(rows, self.rows, _BLOCK)
 
     def votes(self, rows: Array, n_classes: int) -> Float64:
         """What the prototypes of each class say of each row; a row sums to 1."""
         weights = self.weights[:, None] * (self.of[:, None] == np.arange(n_classes))
-        similar = self._compared(self.kernel.block, rows)
+        prototypes = self.kernel.prepare(self.rows.astype(rows.dtype, copy=False))
+        parts = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+        similar = (self.kernel.block(self.kernel.prepare(part), prototypes) for part in parts)
         votes = np.concatenate([np.maximum(K, 0).astype(np.float64) @ weights for K in similar])
         nearest, most = self.of[self.nearest(rows)], votes.max(axis=1)
         is_far = most < np.finfo(np.float64).tiny
         behind = (votes.argmax(axis=1) != nearest) | is_far
         votes[behind, nearest[behind]] = np.where(is_far, 1, (1 + _AHEAD) * most)[behind]
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-    def _compared(self, compare: Callable[[Points, Points], Array], rows: Array) -> Iterator[Array]:
-        prototypes = self.kernel.prepare(self.rows.astype(rows.dtype, copy=False))
-        for start in range(0, len(rows), _BLOCK):
-            yield compare(self.kernel.prepare(rows[start : start + _BLOCK]), prototypes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,13 +252,13 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of the prototype nearest to each row."""
-        seen, rows = self._asked(X)
+        seen, rows = self._fitted, new_rows(self, X)
         with one_thread():
             return seen.classes[seen.voters.of[seen.voters.nearest(rows)]]
 
     def predict_proba(self, X: Any) -> Float64:
         """The share of the votes for each class, shape (n, number of classes), in the order of ``classes_``."""
-        seen, rows = self._asked(X)
+        seen, rows = self._fitted, new_rows(self, X)
         with one_thread():
             return seen.voters.votes(rows, len(seen.classes))
 
@@ -325,29 +322,15 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = as_rows(X, "X", seen.n_seen, seen.dtype)
         labels = _labels(y, len(rows), seen.n_seen)
         if seen.n_seen and len(rows):
-            self._check_columns(X, reset=False)
+            remember_columns(self, X, reset=False)
         return seen.fed(rows, labels) if len(rows) else seen
 
     def _knows(self, seen: _Seen, X: Any, is_first: bool) -> Self:
         """Once nothing can fail: the columns of the first rows are those of all."""
         if is_first and seen.n_seen:
-            self._check_columns(X, reset=True)
+            remember_columns(self, X, reset=True)
         self._seen = seen
         return self
-
-    def _asked(self, X: Any) -> tuple[_Seen, Array]:
-        seen = self._fitted
-        rows = as_rows(X, "X")
-        if not len(rows):
-            raise InputError(NO_ROWS.format(rows.shape))
-        self._check_columns(X, reset=False)
-        return seen, rows
-
-    def _check_columns(self, X: Any, reset: bool) -> None:
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:
-            raise InputError(str(error)) from error
 
 
 def _labels(y: Any, n_rows: int, first: int = 0) -> NDArray[Any]:

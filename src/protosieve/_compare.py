@@ -26,14 +26,13 @@ from protosieve.means import Judge, Mean, MeanState, Sampled, SettledMean
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.result import Certificate
 from protosieve.selectors import (
-    NO_ROWS,
     SELECTORS,
     ProtoSwap,
     Selector,
-    as_rows,
     column_names,
     default_mean,
     generator,
+    some_rows,
     target_rows,
     whole_number,
 )
@@ -368,9 +367,7 @@ class _Arena:
         """Check, learn the kernel's width as a selector would, and compute ``mu`` of every row once."""
         wish = MultiScale() if kernel is None else as_kernel(kernel)
         dtype = None if wish.nonnegative else np.float64
-        rows = as_rows(X, "X", dtype=dtype)
-        if not len(rows):
-            raise InputError(NO_ROWS.format(rows.shape))
+        rows = some_rows(X, dtype)
         given = target_rows(target, mean, rows, column_names(X))
         match = rows if given is None else given
         if random_state is None:  # one seed for all, whichever
@@ -471,12 +468,8 @@ class _Labels:
         others = self.judged[~np.isin(self.judged, chosen)]
         if not len(chosen) or not len(others):
             return np.nan
-        prototypes, right = kernel.prepare(rows[chosen]), 0
-        for start in range(0, len(others), _BLOCK):
-            part = others[start : start + _BLOCK]
-            nearest = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
-            right += int((self.codes[chosen[nearest]] == self.codes[part]).sum())
-        return right / len(others)
+        nearest = chosen[kernel.nearest(rows[others], rows[chosen])]
+        return float((self.codes[nearest] == self.codes[others]).mean())
 
 
 def _is_missing(label: Any) -> bool:

@@ -113,9 +113,7 @@ class ResultWithData:
             return None
         rows = self.sample.numbers
         with one_thread():
-            prototypes = kernel.prepare(self.result.rows.astype(rows.dtype, copy=False))
-            parts = [kernel.prepare(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK)]
-            return np.concatenate([kernel.nearness(part, prototypes).argmax(axis=1) for part in parts])
+            return kernel.nearest(rows, self.result.rows, _BLOCK)
 
     @cached_property
     def similarity(self) -> Float64 | None:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from protosieve._blas import one_thread
-from protosieve._typing import Array
+from protosieve._typing import Array, Indices
 from protosieve.errors import InputError
 
 
@@ -82,6 +82,13 @@ class Kernel(ABC):
         0, near which none is nearest.
         """
         return np.asarray(2 * self.block(A, B) - self.diagonal(B))
+
+    def nearest(self, rows: Array, others: Array, step: int = 512) -> Indices:
+        """The position, among ``others``, of the nearest to each row, so many rows at a time; O(rows others d)."""
+        near = self.prepare(others.astype(rows.dtype, copy=False))
+        parts = [rows[start : start + step] for start in range(0, len(rows), step)]
+        found = [self.nearness(self.prepare(part), near).argmax(axis=1) for part in parts]
+        return np.concatenate([np.zeros(0, np.intp), *found])
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """The matrix ``k(x, y)``; ``Y`` defaults to ``X``. O(len(X) len(Y) d) time, the matrix in memory."""

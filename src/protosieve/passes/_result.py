@@ -140,12 +140,8 @@ def _shares(result: Prototypes, rows: Array) -> Float64:
     """Of the target, nearest to each prototype."""
     kernel = result.kernel
     assert kernel is not None
-    counts = np.zeros(len(result), np.int64)
-    prototypes = kernel.prepare(result.rows)
-    for start in range(0, len(rows), _BLOCK):
-        some = kernel.prepare(rows[start : start + _BLOCK].astype(result.rows.dtype, copy=False))
-        counts += np.bincount(kernel.nearness(some, prototypes).argmax(axis=1), minlength=len(counts))
-    return counts / len(rows)
+    nearest = kernel.nearest(rows.astype(result.rows.dtype, copy=False), result.rows)
+    return np.bincount(nearest, minlength=len(result)) / len(rows)
 
 
 def random_rows(random: Array, result: Prototypes, judge: KernelMean | Coverage) -> Certificate:

@@ -9,7 +9,15 @@ from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
 from protosieve.selectors._protoswap import ProtoSwap, nearest_for
 from protosieve.selectors._quotas import Quotas
-from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
+from protosieve.selectors._rows import (
+    NO_ROWS,
+    as_rows,
+    column_names,
+    new_rows,
+    remember_columns,
+    some_rows,
+    target_rows,
+)
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._selector import Selector, certificate_of, content_with, default_mean, generator
 from protosieve.selectors._sievestreaming import SieveStreaming
@@ -47,7 +55,10 @@ __all__ = [
     "generator",
     "load",
     "nearest_for",
+    "new_rows",
+    "remember_columns",
     "restored",
+    "some_rows",
     "target_rows",
     "whole_number",
 ]

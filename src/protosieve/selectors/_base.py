@@ -24,7 +24,7 @@ from protosieve.objectives import Block, KernelMean, Objective, same
 from protosieve.result import Prototypes
 from protosieve.selectors._beside import Beside
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows, column_names
+from protosieve.selectors._rows import as_rows, column_names, remember_columns
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Counts, ObjectiveT, Saved, Standing, State, Stream
 
@@ -235,7 +235,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         stream = self._open(self._working(like), None)
         stream.objective = cast(ObjectiveT, objective)
         stream.beside = self._beside(like, None, **beside)
-        self._remember_columns(like, reset=True)
+        remember_columns(self, like, reset=True)
         self._stream, self._result = stream, None
 
     def objective_for(self, target: Array) -> KernelMean:
@@ -295,7 +295,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
             return None, rows
         stream = self._open(rows, self._target(target, rows, X))
         stream.beside = self._beside(rows, X, **given)
-        self._remember_columns(X, reset=True)
+        remember_columns(self, X, reset=True)
         self._early = {}
         return stream, rows
 
@@ -310,7 +310,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
         self._check_unchanged()
         rows = as_rows(X, "X", stream.n_seen, stream.pending.dtype)
         if len(rows):
-            self._remember_columns(X, reset=False)
+            remember_columns(self, X, reset=False)
         if stream.n_pending + len(rows) >= self.block_size:
             return copy.deepcopy(stream), rows
         return replace(stream, pending=stream.pending.copy()), rows

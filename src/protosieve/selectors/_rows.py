@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from protosieve._rounded import EXACT, are_rounded, is_rounded
 from protosieve._typing import Array
@@ -48,6 +49,29 @@ def as_rows(X: Any, name: str, first: int = 0, dtype: Any = None) -> Array:
     _check_finite(rows, name, first, X)
     _note_rounded(X, rows, name)
     return np.asarray(rows)
+
+
+def some_rows(X: Any, dtype: Any = None) -> Array:
+    """`as_rows`; `InputError` where there are none."""
+    rows = as_rows(X, "X", dtype=dtype)
+    if not len(rows):
+        raise InputError(NO_ROWS.format(rows.shape))
+    return rows
+
+
+def new_rows(fitted: Any, X: Any) -> Array:
+    """Rows with the columns of those that an estimator was fitted to."""
+    rows = some_rows(X)
+    remember_columns(fitted, X, reset=False)
+    return rows
+
+
+def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Remember how many columns there are, and their names; or, without ``reset``, check that they are those."""
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def target_rows(target: Any, mean: Mean | None, rows: Array, columns: Sequence[object] | None = None) -> Array | None:

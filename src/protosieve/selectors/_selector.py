@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from protosieve import _html
 from protosieve._blas import one_thread
@@ -24,7 +23,7 @@ from protosieve.objectives import Coverage, KernelMean, Need, Objective, Weighed
 from protosieve.result import BestOfSize, Certificate, Prototypes
 from protosieve.selectors._lock import Lock, lock_of
 from protosieve.selectors._nested import parts_of, split, with_parts
-from protosieve.selectors._rows import NO_ROWS, as_rows, column_names, target_rows
+from protosieve.selectors._rows import column_names, new_rows, remember_columns, some_rows, target_rows
 from protosieve.selectors._rules import Rule, whole_number
 from protosieve.selectors._stream import Counts, Recorder
 
@@ -133,20 +132,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         """
         with self._lock:
             result, kernel = self.result_, self.kernel_
-        rows = self._new_rows(X)
+        rows = new_rows(self, X)
         with one_thread():
-            prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
-            nearest = np.empty(len(rows), np.intp)
-            for start in range(0, len(rows), self.block_size):
-                part = slice(start, start + self.block_size)
-                nearest[part] = kernel.nearness(kernel.prepare(rows[part]), prototypes).argmax(axis=1)
-        return nearest
+            return kernel.nearest(rows, result.rows, self.block_size)
 
     def transform(self, X: Any) -> Array:
         """The kernel similarity of each row to each prototype, shape (n, number kept); O(n m d)."""
         with self._lock:
             result, kernel = self.result_, self.kernel_
-        rows = self._new_rows(X)
+        rows = new_rows(self, X)
         with one_thread():
             prototypes = kernel.prepare(result.rows.astype(rows.dtype, copy=False))
             return kernel.block(kernel.prepare(rows), prototypes)
@@ -209,19 +203,6 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     @property
     def _n_features_out(self) -> int:
         return len(self.result_)
-
-    def _remember_columns(self, X: Any, reset: bool) -> None:
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-
-    def _new_rows(self, X: Any) -> Array:
-        rows = as_rows(X, "X")
-        if not len(rows):
-            raise InputError(NO_ROWS.format(rows.shape))
-        self._remember_columns(X, reset=False)
-        return rows
 
     # -- the result
 
@@ -362,12 +343,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _rows_to_fit(self, X: Any, y: Any, target: Any) -> tuple[Array, Array | None]:
         """The arguments of ``fit``, checked: rows, and the target where one was given."""
         self._check_parameters()
-        rows = self._working(as_rows(X, "X"))
+        rows = self._working(some_rows(X))
         check_labels(y, rows)
-        if not len(rows):
-            raise InputError(NO_ROWS.format(rows.shape))
         given = self._target(target, rows, X)
-        self._remember_columns(X, reset=True)
+        remember_columns(self, X, reset=True)
         if len(rows) < self.n_prototypes:
             warn(
                 f"{arg('n_prototypes', self.n_prototypes)} but X has {len(rows)} rows: at most these are kept",
