@@ -108,6 +108,13 @@ def test_counts_are_right_and_nothing_barred_is_chosen(seed, m, kept, goal, smal
     assert (found.weights >= 0).all()
 
 
+def test_rows_without_an_id_are_not_those_to_keep():
+    table = people(60)
+    table = table.set_column(3, "name", pa.array([None, *[""] * 29, *table["name"].to_pylist()[30:]]))
+    found = select(table, 20, id="name", keep=table.slice(0, 2))
+    assert sum(not name for name in found.table.filter(pa.array(found.is_new))["name"].to_pylist()) > 0
+
+
 def test_rows_beside_that_cannot_be_used_are_refused(folder, tmp_path):
     pyarrow.csv.write_csv(people(5).drop(["depth"]), tmp_path / "narrow.csv")
     with pytest.raises(InputError, match=r"keep: .*narrow.csv: .*has no column 'depth'"):

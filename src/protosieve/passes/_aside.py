@@ -58,9 +58,9 @@ class NamedRows:
         return np.concatenate(found)
 
     def ids(self, columns: Sequence[str]) -> set[tuple[Any, ...]]:
-        """What stands in these columns, of files that have them all."""
+        """What stands in these columns, of files that have them all; a row in which nothing does has no id."""
         there = [part for part in self.parts if set(columns) <= set(part.column_names)]
-        return {row for part in there for row in rows_of_cells(part, columns)}
+        return {row for part in there for row in rows_of_cells(part, columns) if any(row)}
 
     def records(self, places: NDArray[np.int64], names: Sequence[str], first_file: int) -> Records:
         """Some of the rows, with columns of these names; what a file does not have is null."""
