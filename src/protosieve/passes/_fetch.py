@@ -11,7 +11,7 @@ from protosieve._typed import are_counts, require
 from protosieve.passes._blocks import RowBlock
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value
-from protosieve.passes._tables import Records, compact, taken
+from protosieve.passes._tables import Records
 from protosieve.preprocess import Encoding, Layout
 
 
@@ -51,5 +51,4 @@ class FetchPass(Pass[Fetched]):
     def take(self, value: Fetched, block: RowBlock, seen: None, partition: Partition) -> None:
         here = np.flatnonzero(np.isin(block.numbers, self.keys))
         if len(here):
-            files = block.sources[here] + partition.first_file
-            value.records.append(Records(block.numbers[here], files, compact(taken(block.tables, here))))
+            value.records.append(Records.of_block(block, here, partition.first_file))

@@ -16,7 +16,7 @@ from protosieve.passes._blocks import RowBlock
 from protosieve.passes._partitions import Partition
 from protosieve.passes._pass import Pass, Value, check_count
 from protosieve.passes._sums import Sums, SumsPass
-from protosieve.passes._tables import Records, compact, taken
+from protosieve.passes._tables import Records
 from protosieve.preprocess import Layout
 from protosieve.sampling import UniformSample
 
@@ -116,8 +116,7 @@ class GroupSamples:
         self._make_room(row_bytes)
         fresh = np.sort(np.concatenate(entered))
         if len(fresh) and not self.is_heavy:
-            table = compact(taken(block.tables, fresh)).combine_chunks()
-            self.parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
+            self.parts.append(Records.of_block(block, fresh, first_file))
             self._forget()
 
     def merge(self, later: "GroupSamples", recode: Callable[[Array], Array], row_bytes: float) -> None:

@@ -10,7 +10,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.passes._blocks import RowBlock
-from protosieve.passes._tables import Records, compact, taken
+from protosieve.passes._tables import Records
 from protosieve.sampling import EVERY, Bottom, UniformSample
 
 MOST, _FEWEST = 8192, 64  # rows to look at
@@ -63,8 +63,7 @@ class RowSample:
         self._make_room((self.seen + len(block)) / max(self.weight, 1))
         fresh = self.shown.offer(block.numbers)
         if len(fresh):
-            table = compact(taken(block.tables, fresh)).combine_chunks()
-            self.parts.append(Records(block.numbers[fresh], block.sources[fresh] + first_file, table))
+            self.parts.append(Records.of_block(block, fresh, first_file))
             self._forget()
 
     def merge(self, later: "RowSample", recode: Callable[[Array], Array]) -> None:

@@ -43,7 +43,7 @@ def taken(tables: Sequence[pa.Table], rows: NDArray[np.int64]) -> pa.Table:
     return joined(parts)
 
 
-def compact(table: pa.Table) -> pa.Table:
+def _compact(table: pa.Table) -> pa.Table:
     """The same with dictionaries of the values that are there only: those of a file may be large."""
     columns = [
         _decoded(column).combine_chunks().dictionary_encode() if pa.types.is_dictionary(column.type) else column
@@ -108,7 +108,7 @@ class Records:
 
     def taken(self, which: NDArray[np.int64]) -> "Records":
         """Those at these positions, with no values of others: what is written follows from the rows alone."""
-        return Records(self.numbers[which], self.files[which], compact(self.table.take(pa.array(which))))
+        return Records(self.numbers[which], self.files[which], _compact(self.table.take(pa.array(which))))
 
     def where(self, mask: NDArray[np.bool_]) -> "Records":
         """Those that a mask marks."""
@@ -126,12 +126,18 @@ class Records:
         return replace(self, numbers=number(self.numbers))
 
     @classmethod
+    def of_block(cls, block: RowBlock, rows: NDArray[np.int64], first_file: int) -> "Records":
+        """Some rows of a block, whose files are counted from ``first_file`` on."""
+        table = _compact(taken(block.tables, rows)).combine_chunks()
+        return cls(block.numbers[rows], block.sources[rows] + first_file, table)
+
+    @classmethod
     def joined(cls, parts: Sequence["Records"]) -> "Records":
         """By rising number."""
         numbers, files = (np.concatenate([getattr(part, name) for part in parts]) for name in ("numbers", "files"))
         order = np.argsort(numbers)
         table = joined([part.table for part in parts]).take(pa.array(order))
-        return cls(numbers[order], files[order], compact(table).combine_chunks())
+        return cls(numbers[order], files[order], _compact(table).combine_chunks())
 
 
 @storable
