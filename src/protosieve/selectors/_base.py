@@ -24,7 +24,7 @@ from protosieve.objectives import Block, KernelMean, Objective, same
 from protosieve.result import Prototypes
 from protosieve.selectors._beside import Beside
 from protosieve.selectors._progress import Progress
-from protosieve.selectors._rows import as_rows, column_names, remember_columns
+from protosieve.selectors._rows import as_rows, remember_columns
 from protosieve.selectors._selector import Selection, Selector, check_labels, generator
 from protosieve.selectors._stream import Counts, ObjectiveT, Saved, Standing, State, Stream
 
@@ -87,9 +87,9 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
     def _check_streaming(self) -> None:
         """Raise `ParameterError` where parameters need rows more than once, which a stream does not offer."""
 
-    def _beside(self, rows: Array, X: Any, keep: Any = None, exclude: Any = None, **_: Any) -> Beside | None:
+    def _beside(self, rows: Array, X: Any, **given: Any) -> Beside | None:
         """What stands beside the choice, checked, for the algorithms that take it."""
-        return Beside.of(keep, exclude, rows, column_names(X))
+        return None
 
     def _look_again(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
         """Called by ``fit`` after the first pass over all rows: the place for an algorithm to make more passes."""

@@ -20,6 +20,7 @@ from protosieve.selectors._covering import Covering
 from protosieve.selectors._matching import Matching
 from protosieve.selectors._protobasic import Best
 from protosieve.selectors._quotas import Quotas, chosen_within
+from protosieve.selectors._rows import column_names
 from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
@@ -235,7 +236,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
                 )
             if given is not None and not self._compares_rows:
                 raise InputError(f"{name} was given, and {type(self.objective).__name__} compares no rows")
-        return super()._beside(rows, X, keep, exclude)
+        return Beside.of(keep, exclude, rows, column_names(X))
 
     def _by(self, objective: KernelMean | Coverage, beside: Beside | None = None) -> Matching | Covering:
         """How it chooses by this objective, and beside which rows."""
