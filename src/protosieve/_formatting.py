@@ -37,6 +37,16 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
+def brief(value: object) -> str:
+    """A value as Python shows it, or where that is long what it is.
+
+    >>> brief(0.5), brief(list(range(100)))
+    ('0.5', 'a list')
+    """
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"a {type(value).__name__}"
+
+
 def prototypes(count: int) -> str:
     """A number of prototypes.
 

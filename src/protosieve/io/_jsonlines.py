@@ -76,9 +76,7 @@ class JsonLinesSource(TextSource):
         """Warn of keys that are not read, once for each file."""
         if ignored and not self._has_told:
             self._has_told = True
-            named = ", ".join(
-                f"{name!r} (in {rows:,} row{'s' * (rows > 1)})" for name, rows in ignored.most_common(_SHOWN)
-            )
+            named = ", ".join(f"{name!r} (in {counted(rows, 'row')})" for name, rows in ignored.most_common(_SHOWN))
             more = f" and {len(ignored) - _SHOWN:,} more" if len(ignored) > _SHOWN else ""
             warn(
                 f"{self.name}: keys that the first rows do not have are ignored: {named}{more}; to read such a key, "

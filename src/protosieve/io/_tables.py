@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from protosieve._arrow_types import is_list
+from protosieve._formatting import brief
 from protosieve.errors import InputError, ParameterError, ProtosieveError, arg
 from protosieve.io._csv import CsvForm
 from protosieve.io._file_source import distinct, explain
@@ -520,8 +521,7 @@ def _wrong(given: Any, name: str) -> str:
     for word in ("collect", "compute", "to_pandas"):
         if _has(given, word):
             return f"{what}; pass {name}.{word}()"
-    text = repr(given)
-    return f"{text if len(text) <= 60 and chr(10) not in text else what}; give a path, a frame or an array, or several"
+    return f"{brief(given)}; give a path, a frame or an array, or several"
 
 
 def _frame(name: str) -> str:

@@ -12,6 +12,7 @@ from inspect import signature
 from typing import Any
 
 from protosieve import _defaults as default
+from protosieve._formatting import brief
 from protosieve._state import storable
 from protosieve.errors import ParameterError, arg
 from protosieve.insight import image_shape_of
@@ -32,8 +33,8 @@ SPLITS = ("each", "even", "proportional")
 _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__name__ in content_with(Coverage())]
 
 _FILES = ("inputs", "target", "keep", "exclude_rows")
-_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "coordinates")
 _IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
+_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "coordinates")
 
 
 @storable
@@ -92,10 +93,10 @@ class Options:
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
-        if not isinstance(self.label, str | None):
-            raise ParameterError(
-                f"{arg('label')} must be the name of one column, got {self.label!r}; others can go to {arg('id')}"
-            )
+        for name in ("label", "image", "text", "per"):
+            if not isinstance(getattr(self, name), str | None):
+                others = f"; others can go to {arg('id')}" if name == "label" else ""
+                raise ParameterError(f"{arg(name)} must be the name of one column, got {getattr(self, name)!r}{others}")
         self.csv  # noqa: B018  # it checks its values
         self._check_shown()
         self._check_aside()
@@ -205,9 +206,6 @@ class Options:
             raise ParameterError(f"{arg(name)} must be one of {', '.join(known)}, got {getattr(self, name)!r}{batch}")
 
     def _check_shown(self) -> None:
-        for name in ("image", "text"):
-            if not isinstance(getattr(self, name), str | None):
-                raise ParameterError(f"{arg(name)} must be the name of one column, got {getattr(self, name)!r}")
         if self.coordinates is not None and len(self.coordinates) != 2:
             raise ParameterError(
                 f"{arg('coordinates')} must be the names of two columns, such as X,Y; got {self.coordinates!r}"
@@ -242,8 +240,6 @@ class Options:
                 f"{arg('quota')} bounds the values of one choice of all rows, and {arg('split', self.split)} splits it "
                 "between them; leave one of the two out"
             )
-        if not isinstance(self.per, str):
-            raise ParameterError(f"{arg('per')} must be the name of one column, got {self.per!r}")
         if self.judges_rows:
             raise ParameterError(
                 f"{arg('per', self.per)} needs {arg('method', default.METHOD)}: {arg('method', self.method)} judges "
@@ -251,8 +247,7 @@ class Options:
             )
         if self.is_stream:
             raise ParameterError(
-                f"{arg('per', self.per)} reads rows twice, and standard input comes once; store the rows in a file "
-                "first"
+                f"{arg('per', self.per)} reads rows twice, and {self.stream} comes once; store the rows in a file first"
             )
 
     def _check_stream(self) -> None:
@@ -297,13 +292,8 @@ def names(given: Any, name: str) -> list[str]:
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not all(isinstance(one, str | os.PathLike) for one in found):
         remedy = _IN_MEMORY if name in _FILES and not isinstance(given, numbers.Number) else ""
-        raise ParameterError(f"{arg(name)} must be a name or a list of names, got {_shown(given)}{remedy}")
+        raise ParameterError(f"{arg(name)} must be a name or a list of names, got {brief(given)}{remedy}")
     return [os.fspath(one) for one in found]
-
-
-def _shown(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 60 and "\n" not in text else f"a {type(given).__name__}"
 
 
 def kernel_of(kernel: Any, width: Any) -> Kernel:

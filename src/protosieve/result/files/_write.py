@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
 from protosieve._atomic import check_place, is_pipe, write_whole
+from protosieve._formatting import counted
 from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import explain
 from protosieve.result import OURS, own_names
@@ -251,7 +252,7 @@ def _delimited(table: pa.Table, _provenance: dict[str, Any], separator: str) -> 
         (quoted if has_return else plain).writerow(row)
     if marked:
         warn(
-            f"{len(marked):,} cell{'s' * (len(marked) > 1)} of text would be run as a formula by a spreadsheet, such "
+            f"{counted(len(marked), 'cell')} of text would be run as a formula by a spreadsheet, such "
             f"as {marked[0][:40]!r}: written with ' before it, which a program that reads the file must remove; "
             ".parquet, .jsonl and other formats keep the text as it is"
         )
