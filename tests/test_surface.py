@@ -45,7 +45,8 @@ SURFACE = {
     ],
     "protosieve.sampling": ["EVERY", "Bottom", "SampledRows", "UniformSample", "hashes"],
     "protosieve.result": [
-        "OURS", "BestOfSize", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values", "own_names",
+        "OURS", "BestOfSize", "Certificate", "DataSample", "Origin", "Prototypes", "Trace", "arrow_values",
+        "free_name", "own_names",
     ],
     "protosieve.result.files": [
         "Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_table",

@@ -19,7 +19,7 @@ from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._tables import Records, typed
 from protosieve.preprocess import Encoding
-from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace
+from protosieve.result import OURS, Certificate, DataSample, Origin, Prototypes, Trace, free_name
 from protosieve.selectors import StreamSelector, certificate_of
 
 Chosen: TypeAlias = tuple[Prototypes, KernelMean | Coverage]  # and who judges them
@@ -168,15 +168,8 @@ def _renamed(names: list[str], ours: tuple[str, ...]) -> dict[str, str]:
     renamed: dict[str, str] = {}
     for name in ours:
         if name in names:
-            renamed[name] = _free(name, [*names, *renamed.values()])
+            renamed[name] = free_name(name, [*names, *renamed.values()])
     return renamed
-
-
-def _free(name: str, taken: list[str]) -> str:
-    free = f"input_{name}"
-    while free in taken:
-        free = f"input_{free}"
-    return free
 
 
 def _provenance(found: Selected, renamed: dict[str, str], random_residual: float) -> dict[str, Any]:

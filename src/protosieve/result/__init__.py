@@ -2,7 +2,7 @@
 
 from protosieve.result._cells import arrow_values
 from protosieve.result._certificate import BestOfSize, Certificate
-from protosieve.result._origin import OURS, DataSample, Origin, own_names
+from protosieve.result._origin import OURS, DataSample, Origin, free_name, own_names
 from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
 
@@ -15,5 +15,6 @@ __all__ = [
     "Prototypes",
     "Trace",
     "arrow_values",
+    "free_name",
     "own_names",
 ]

@@ -1,6 +1,6 @@
 """Where the prototypes of a run over files or tables come from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,17 @@ class Origin:
     provenance: Mapping[str, Any]
     sample: DataSample | None = None
     folders: tuple[str, ...] = ()
+
+
+def free_name(name: str, taken: Container[str], prefix: str = "input_") -> str:
+    """The name, or where it is taken the first with so many prefixes that is not.
+
+    >>> free_name("row", ["row", "input_row"]), free_name("x", ["row"])
+    ('input_input_row', 'x')
+    """
+    while name in taken:
+        name = prefix + name
+    return name
 
 
 def own_names(names: Sequence[str], renamed: Mapping[str, str]) -> dict[int, str]:

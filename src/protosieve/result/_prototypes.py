@@ -16,7 +16,7 @@ from protosieve.errors import InputError
 from protosieve.kernels import Kernel
 from protosieve.result._cells import arrow_values
 from protosieve.result._certificate import Certificate
-from protosieve.result._origin import OURS, DataSample, Origin
+from protosieve.result._origin import OURS, DataSample, Origin, free_name
 from protosieve.result._trace import Trace
 
 if TYPE_CHECKING:
@@ -261,9 +261,7 @@ class Prototypes:
         """The columns of a result without a table, as copies: ours first, and features under free names."""
         cells: dict[str, Array] = {"row": self.indices.copy(), "weight": self.weights.copy()}
         for name, column in zip(self.feature_names or self._numbered(), self.rows.T, strict=True):
-            while name in cells:
-                name = f"input_{name}"  # as in a run's table
-            cells[name] = column.copy()
+            cells[free_name(name, cells)] = column.copy()  # as in a run's table
         return cells
 
     def _numbered(self) -> list[str]:
