@@ -17,7 +17,6 @@ from protosieve.result import Prototypes
 from protosieve.selectors import SELECTORS
 
 _WORST = 5  # groups
-_NONE: Mapping[str, Any] = {"values": []}
 _SUMMARIES = {cls.__name__: cls.summary for cls in SELECTORS}
 
 
@@ -127,7 +126,7 @@ class GroupFact:
 
 def worst_groups(run: Mapping[str, Any]) -> list[GroupFact]:
     """The groups of a run, those that are represented worst first; none where it had none."""
-    values = (run.get("groups") or _NONE)["values"]
+    values = (run.get("groups") or {"values": []})["values"]
     found = [(math.inf if one["residual"] is None else one["residual"], one) for one in values]
     return [
         GroupFact(

@@ -105,11 +105,13 @@ class Survey:
         """
         places = {place: name for step in encoding.steps for name, place in zip(step.names, step.sources, strict=True)}
         found = []
-        for nth, place in enumerate(self.layout.scaled.tolist() if self.moments and target.moments else []):
-            assert self.moments is not None
-            assert target.moments is not None
-            low, high = float(self.moments.low[nth]), float(self.moments.high[nth])
-            if place in places and (target.moments.low[nth] < low or target.moments.high[nth] > high):
+        assert self.moments is not None  # there are rows of both
+        assert target.moments is not None
+        ends = (self.moments.low, self.moments.high, target.moments.low, target.moments.high)
+        for place, low, high, lowest, highest in zip(
+            *(part.tolist() for part in (self.layout.scaled, *ends)), strict=True
+        ):
+            if place in places and (lowest < low or highest > high):
                 share = float(((sample[:, place] < low) | (sample[:, place] > high)).mean())
                 found.append(f"{places[place].removesuffix('=missing')} is outside its range here in {_part(share)}")
         pairs = zip(self.layout.categories(), self.tallies, target.layout.categories(), target.tallies, strict=True)

@@ -14,7 +14,7 @@ from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import CsvForm, Source, check_form, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
-from protosieve.result import OURS, Prototypes
+from protosieve.result import OURS, Prototypes, free_name
 from protosieve.result.files import Destination, check_output, write_table
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
@@ -388,17 +388,17 @@ def _check_apart(outputs: Mapping[str, Path | None], sources: Sequence[Source]) 
 
 def _check_again(work: Path | None, sources: Sequence[Source]) -> None:
     """A run that can go on later must be able to read its rows again, and to tell that they are the same."""
-    table, once = (next(filter(test, sources), None) for test in (is_table, lambda source: source.comes_once))
-    if work is not None and table is not None:
-        raise ParameterError(
-            f"{arg('work')} goes on later with the same rows, and of {table.name}, which is in memory, nothing tells "
-            "that they are; write it to a Parquet file and pass its path"
-        )
-    if work is not None and once is not None:
-        raise ParameterError(
-            f"{arg('work')} needs rows that can be read again, and {once.name} comes once; store its rows in a file "
-            "first"
-        )
+    for source in () if work is None else sources:
+        if is_table(source):
+            raise ParameterError(
+                f"{arg('work')} goes on later with the same rows, and of {source.name}, which is in memory, nothing "
+                "tells that they are; write it to a Parquet file and pass its path"
+            )
+        if source.comes_once:
+            raise ParameterError(
+                f"{arg('work')} needs rows that can be read again, and {source.name} comes once; store its rows in a "
+                "file first"
+            )
 
 
 def _check_tables(executor: Executor | None, format: str | None, sources: Sequence[Source]) -> None:
@@ -419,8 +419,7 @@ def _with_index(result: Prototypes, index: Mapping[str, Any]) -> Prototypes:
         return result
     table, names = result.table, list[str]()
     for name, cells in index.items():
-        while name in table.column_names:
-            name = f"index_{name}"
+        name = free_name(name, table.column_names, "index_")
         cells = pa.concat_arrays([cells, pa.nulls(len(table) - len(cells), cells.type)])
         table = table.add_column(len(OURS) + len(names), name, cells)
         names.append(name)
