@@ -119,6 +119,11 @@ def test_rows_beside_that_cannot_be_used_are_refused(folder, tmp_path):
     pyarrow.csv.write_csv(people(5).drop(["depth"]), tmp_path / "narrow.csv")
     with pytest.raises(InputError, match=r"keep: .*narrow.csv: .*has no column 'depth'"):
         selected(folder, keep=tmp_path / "narrow.csv")
+    pyarrow.csv.write_csv(people(5).drop(["town"]), tmp_path / "narrow.csv")
+    with pytest.raises(InputError, match=r"keep: .*narrow.csv: .*has no column 'town'"):
+        selected(folder, keep=tmp_path / "narrow.csv", per="town")
+    with pytest.raises(InputError, match=r"^keep: the table has no column 'depth'"):
+        selected(folder, keep=people(5).drop(["depth"]))
     with pytest.raises(InputError, match=r"gone\.csv"):
         selected(folder, keep=tmp_path / "gone.csv")
     with pytest.raises(ParameterError, match=r"keep needs a method that chooses from a sample: .*, and not basic"):

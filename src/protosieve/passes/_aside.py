@@ -1,8 +1,8 @@
 """Rows with files or tables of their own that stand beside the inputs: chosen before, or never to be chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,8 @@ from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._groups import Name, names_in
 from protosieve.passes._tables import Records, joined, typed
 from protosieve.preprocess import Encoding, Layout
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class NamedRows:
 
     def of_group(self, layout: Layout, name: Name) -> "NamedRows":
         """Those of a group."""
-        masks = [np.array([one == name for one in names_in(layout, part)], np.bool_) for part in self.parts]
+        found = self._each(lambda part: names_in(layout, part))
+        masks = [np.array([one == name for one in of_part], np.bool_) for of_part in found]
         parts = [part.filter(pa.array(mask)) for part, mask in zip(self.parts, masks, strict=True)]
         return replace(self, parts=parts, places=np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *masks])))
 
@@ -48,14 +51,21 @@ class NamedRows:
         return [file["name"] for file in self.files]
 
     def encoded(self, encoding: Encoding) -> Array:
-        """As the inputs are; a row that cannot be is an `InputError` that names its file."""
-        found = [np.zeros((0, len(encoding.names)), np.float32)]
+        """As the inputs are."""
+        none = np.zeros((0, len(encoding.names)), np.float32)
+        found = self._each(lambda part: encoding.encode(typed(part, encoding.layout)) if len(part) else none)
+        return np.concatenate([none, *found])
+
+    def _each(self, read: Callable[[pa.Table], T]) -> list[T]:
+        """What is read of each file; an `InputError` where that cannot be, which names the file."""
+        found = []
         for name, part in zip(self.names, self.parts, strict=True):
             try:
-                found.append(encoding.encode(typed(part, encoding.layout)) if len(part) else found[0])
+                found.append(read(part))
             except InputError as error:
-                raise InputError(f"{arg(self.argument)}: {name}: {error}") from error
-        return np.concatenate(found)
+                where = arg(self.argument) if name == self.argument else f"{arg(self.argument)}: {name}"
+                raise InputError(f"{where}: {error}") from error
+        return found
 
     def ids(self, columns: Sequence[str]) -> set[tuple[Any, ...]]:
         """What stands in these columns, of files that have them all; a row in which nothing does has no id."""
