@@ -101,9 +101,18 @@ def test_the_engine_does_not_matter(goal):
         assert same(alone, select(tables, 15, executor=threads, **asked))
 
 
+def test_quotas_are_numbers_of_any_kind_and_values_those_of_any_file():
+    """None bounds nothing, and 3.0, 3 and their texts are one value, as they are of the rows."""
+    table = people(300).append_column("floor", pa.array(np.arange(300) % 3 + 1.0))
+    for quota in ({3: (8, None)}, {3.0: (np.int64(8), None)}, ["3=8:"], ["3.00=8:"], {1.0: 1, "2": np.int64(1)}):
+        assert Counter(select(table, 10, per="floor", quota=quota).table["floor"].to_pylist())[3.0] >= 8
+
+
 @pytest.mark.parametrize(
     ("quota", "match"),
     [
+        ({"Ulm": None}, "quota must be like de=20:40 .at least, at most., got 'Ulm='"),
+        ({"Ulm": 2.5}, "quota must be like de=20:40 .at least, at most., got 'Ulm=2.5'"),
         (["Ulm"], "quota must be like de=20:40 .at least, at most., got 'Ulm'"),
         (["Ulm=a:b"], "quota must be like de=20:40"),
         (["Ulm=5:2"], "asks for at least 5 and at most 2; give a value one quota"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
@@ -12,7 +13,7 @@ from protosieve._formatting import counted, cut
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg, warn
 from protosieve.means import SamplingError, candidates_in, candidates_of
-from protosieve.passes._groups import GroupSamples, Name
+from protosieve.passes._groups import GroupSamples, Name, names_in
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Numbering
 from protosieve.passes._plan import Plan
@@ -89,14 +90,16 @@ def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[SampledRows, Quota
     options = plan.job.options
     if options.is_share:
         options.check_quotas(plan.n_prototypes)
-    encoded, asked = _encoded(samples, plan, plan.numbering), options.quotas
+    encoded = _encoded(samples, plan, plan.numbering)
+    values = names_in(samples.layout, pa.table({samples.column: list(options.quotas)}))  # 1 and 1.0 are one
+    asked = dict(zip(values, options.quotas.values(), strict=True))
     missing = [value for value in asked if value not in encoded and (asked[value][0] > 0)]
     if missing:
         raise InputError(f"{arg('quota')}: no row has {missing[0]!r} in column {samples.column!r}; correct the value")
     names = sorted(encoded, key=_rank)
     parts = [candidates_of(encoded[name]) for name in names]
     groups = np.repeat(np.arange(len(names)), [len(part) for part in parts])
-    bounds = [asked.get(name, (0, None)) if name is not None else (0, None) for name in names]
+    bounds = [asked.get(name, (0, None)) for name in names]
     most = [len(groups) if high is None else high for _, high in bounds]
     drawn = SampledRows.joined(parts)
     order = np.argsort(hashes(plan.job.seed, drawn.numbers), kind="stable")

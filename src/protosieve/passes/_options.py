@@ -278,11 +278,11 @@ def options_of(given: Mapping[str, Any]) -> Options:
 
 
 def _as_quotas(given: Any) -> Any:
-    """As the command line has them, of a value and two numbers each."""
+    """As the command line has them, of a value and one number or two; None bounds nothing."""
     if not isinstance(given, Mapping):
         return given
-    bounds = {value: one if isinstance(one, str | int) else ":".join(map(str, one)) for value, one in given.items()}
-    return [f"{value}={both}" for value, both in bounds.items()]
+    bounds = {value: one if isinstance(one, tuple | list) else (one,) for value, one in given.items()}
+    return [f"{value}={':'.join('' if part is None else str(part) for part in both)}" for value, both in bounds.items()]
 
 
 def names(given: Any, name: str) -> list[str]:
