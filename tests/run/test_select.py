@@ -699,6 +699,12 @@ def test_a_survey_takes_files_only(given, words):
         survey(given)
 
 
+@pytest.mark.parametrize("given", [None, [], ()])
+def test_there_must_be_inputs(given):
+    with pytest.raises(InputError, match="no input is given; name at least one file"):
+        select(given, 5)
+
+
 def test_texts_that_all_differ_are_not_called_constant(tmp_path):
     texts = [f"sentence number {i}" for i in range(300)]
     pd.DataFrame({"text": texts, "same": 1}).to_csv(tmp_path / "onlytext.csv", index=False)

@@ -274,19 +274,19 @@ def begin(
     """Look at the heads of all files, but for ``tables`` that were given in memory, and read what stands beside them;
     returns what is to be done, and all that is read, by argument.
     """
-    asked = {name: getattr(options, name) for name in _TABLES}
-    sources = {
-        name: (tables or {}).get(name) or _found(paths, None if name in _ASIDE else options.format, options.csv)
-        for name, paths in asked.items()
-    }
+    sources = {name: (tables or {}).get(name) or _found(options, name) for name in _TABLES}
     check_form(options.csv, [source for found in sources.values() for source in found])
     keep, exclude = (NamedRows.read(name, sources[name]) for name in _ASIDE)
     job = job_of(options, sources["inputs"], sources["target"], command, Aside(keep, exclude))
     return job, sources
 
 
-def _found(paths: list[str] | None, format: str | None, csv: CsvForm) -> list[Source]:
-    return find_sources(paths, format, csv) if paths else []
+def _found(options: Options, name: str) -> list[Source]:
+    """The files of an argument; there may be none but of the inputs."""
+    paths = getattr(options, name)
+    if not paths and name != "inputs":
+        return []
+    return find_sources(paths, None if name in _ASIDE else options.format, options.csv)
 
 
 def _result(
