@@ -60,7 +60,8 @@ def tables_in(
         return None
     found = [one for place, part in enumerate(given) for one in _member(part, place, name, given, format, csv)]
     if any(source.comes_once for source in found):
-        return [_StreamSource(name, chain.from_iterable(map(_parts_of, found)))]
+        parts = (source.parts if isinstance(source, _StreamSource) else [source] for source in found)
+        return [_StreamSource(name, chain.from_iterable(parts))]
     return found
 
 
@@ -403,31 +404,25 @@ class _StreamSource(Source):
 
 def _source(data: Any, name: str) -> Source | None:
     """The source of one table, or of a stream of them; ``None`` for anything else."""
-    stored = _stored(data, name)
-    if stored is not None:
-        return stored
-    if _has(data, "with_format", "iter"):  # a Hugging Face `IterableDataset`
-        return _StreamSource(name, iter(data.with_format("arrow").iter(PIECE_ROWS)))
-    if _has(data, "__arrow_c_stream__"):
-        return _StreamSource(name, iter(pa.RecordBatchReader.from_stream(data)))
-    if isinstance(data, str | bytes | Mapping | list | tuple) or hasattr(data, "columns"):
-        return None
-    return _StreamSource(name, iter(data)) if isinstance(data, Iterable) else None
-
-
-def _stored(data: Any, name: str) -> Source | None:
-    """The source of a table that can be read again; ``None`` for anything else."""
     _refuse(data, name)
     pandas = sys.modules.get("pandas")  # who has a DataFrame has imported it
+    if isinstance(data, str | bytes | Mapping | list | tuple):
+        return None
     if issparse(data):
         return _MatrixSource(name, data.tocsr())
     if pandas is not None and isinstance(data, pandas.DataFrame):
         return _FrameSource(name, data)
-    made = next((made for made, words in _KINDS.items() if _has(data, *words)), None)
-    return None if made is None or isinstance(data, Mapping) else made(name, data)
+    for made, words in _KINDS.items():
+        if _has(data, *words):
+            return made(name, data)
+    if _has(data, "with_format", "iter"):  # a Hugging Face `IterableDataset`
+        return _StreamSource(name, iter(data.with_format("arrow").iter(PIECE_ROWS)))
+    if _has(data, "__arrow_c_stream__"):
+        return _StreamSource(name, iter(pa.RecordBatchReader.from_stream(data)))
+    return _StreamSource(name, iter(data)) if isinstance(data, Iterable) and not hasattr(data, "columns") else None
 
 
-_KINDS: dict[type[TableSource], tuple[str, ...]] = {  # by what they can do; the first that fits
+_KINDS: dict[type[TableSource], tuple[str, ...]] = {  # that can be read again, by what they can do; the first that fits
     _MatrixSource: ("shape", "dtype", "__array__", "__getitem__"),
     _DatasetSource: ("with_format", "select_columns", "__len__"),
     _LazySource: ("collect_batches", "limit"),
@@ -475,10 +470,6 @@ def _member(
     elif part is not given[0] or not (isinstance(part, list | tuple) or np.isscalar(part)):
         what, remedy = f"{part!r:.60} in a {type(given).__name__}", "give frames, arrays or paths"
     raise ParameterError(f"{arg(name)} must be paths or tables, got {what}; {remedy}")
-
-
-def _parts_of(source: Source) -> Iterable[Any]:
-    return source.parts if isinstance(source, _StreamSource) else [source]
 
 
 def _check_alike(schema: pa.Schema, first: Source, source: Source) -> None:

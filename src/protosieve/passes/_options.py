@@ -255,7 +255,7 @@ class Options:
             raise ParameterError(
                 f"{arg('target')} must be a file where standard input holds the rows to choose from, got '-'"
             )
-        if _share(self.n_prototypes) is not None:
+        if self.is_share:
             raise ParameterError(
                 f"{arg('n_prototypes', self.n_prototypes)} is a share, and {self.stream} does not tell of how many "
                 f"rows; give a count, such as {arg('n_prototypes', 500)}"
