@@ -301,6 +301,26 @@ def protodash(K, mu, m):
     return run.finish(K, mu, run.order)
 
 
+def protodash_within(K, mu, groups, least, most, m):
+    """ProtoDash that takes no row of a full group, and where the places left are as many as the rows that groups lack,
+    only rows of these groups; the row numbers, and their weights.
+    """
+    names, groups = np.unique(np.array(groups, str), return_inverse=True)
+    least, most = ([of.get(name, beyond) for name in names] for of, beyond in ((least, 0), (most, m)))
+    chosen, have, weights = [], np.zeros(len(names), int), np.zeros(0)
+    while len(chosen) < m:
+        lacking = np.maximum(np.array(least) - have, 0)
+        is_tight = lacking.sum() >= m - len(chosen)
+        free = ((have < most) & ((lacking > 0) | (not is_tight)))[groups]
+        free[chosen] = False
+        if not free.any():
+            break
+        chosen.append(int(np.argmax(np.where(free, mu - K[:, chosen] @ weights, -np.inf))))
+        have[groups[chosen[-1]]] += 1
+        weights = solve(K[np.ix_(chosen, chosen)], mu[chosen])
+    return np.array(chosen), weights
+
+
 def mmdcritic(K, mu, m):
     """``J_b`` of every set with one row more, from its definition, m times."""
     run = Run()

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 
 import oracles
 from partition_jobs import people, same
@@ -17,8 +18,8 @@ from volumes import volume
 goals = st.sampled_from(["match", "cover"])
 
 
-def counts(table):
-    return Counter(table["town"].to_pylist())
+def counts(table, column="town"):
+    return Counter(table[column].to_pylist())
 
 
 @settings(max_examples=volume(10, 300))
@@ -44,27 +45,6 @@ def test_no_quota_is_violated(seed, m, goal, data):
     assert (found.weights >= 0).all()
 
 
-def within(K, mu, groups, least, most, m):
-    """ProtoDash that takes no row of a full group, and only rows of those that lack some when no other room is left."""
-    chosen, have = [], Counter()
-    weights = np.zeros(0)
-    while len(chosen) < m:
-        lacking = {group: least[group] - have[group] for group in least if least[group] > have[group]}
-        is_tight = sum(lacking.values()) >= m - len(chosen)
-        free = [
-            row
-            for row in range(len(mu))
-            if row not in chosen
-            and have[groups[row]] < most.get(groups[row], m)
-            and (not is_tight or groups[row] in lacking)
-        ]
-        gradient = mu - K[:, chosen] @ weights
-        chosen.append(max(free, key=lambda row: gradient[row]))
-        have[groups[chosen[-1]]] += 1
-        weights = oracles.solve(K[np.ix_(chosen, chosen)], mu[chosen])
-    return oracles.value(K[np.ix_(chosen, chosen)], mu[chosen], weights)
-
-
 @pytest.mark.parametrize(
     "quota", [{"Ulm": (10, 20)}, {"Bonn": (0, 2), "Kiel": (0, 2)}, {"Jena": (8, 8), "Ulm": (8, 8)}]
 )
@@ -77,10 +57,33 @@ def test_matches_as_well_as_greedy_selection_under_the_same_quotas(quota):
         K = found.kernel(found.encoding.encode(table).astype(np.float64))
         mu = K.mean(axis=1)
         least, most = ({town: bounds[i] for town, bounds in quota.items()} for i in (0, 1))
-        greedy = within(K, mu, table["town"].to_pylist(), least, most, 20)
+        rows, weights = oracles.protodash_within(K, mu, table["town"].to_pylist(), least, most, 20)
+        greedy = oracles.value(K[np.ix_(rows, rows)], mu[rows], weights)
         shares.append((mu.mean() - 2 * found.objective) / (mu.mean() - 2 * greedy))
     assert np.mean(shares) <= 1.0
     assert max(shares) <= 1.05
+
+
+@pytest.mark.parametrize("m", [20, 50])
+def test_what_is_left_of_the_digits_is_no_more_than_batch_protodash_leaves(m):
+    """Of half of the digits, under quotas that ask for much of one digit and allow little of another."""
+    X, digit = load_digits(return_X_y=True)
+    ratios = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows, (often, seldom) = rng.permutation(len(X))[:900], rng.permutation(10)[:2].astype(str)
+        made = pa.table({"digit": digit[rows].astype(str), "vector": list(X[rows].astype(np.float32))})
+        quota = {often: (m // 3, m), seldom: (0, 1)}
+        found = select(made, m, per="digit", quota=quota, embedding="vector", random_state=seed)
+        assert counts(found.table, "digit")[often] >= m // 3
+        assert counts(found.table, "digit")[seldom] <= 1
+        K = found.kernel(X[rows])
+        mu = K.mean(axis=1)
+        greedy, weights = oracles.protodash_within(K, mu, made["digit"].to_pylist(), {often: m // 3}, {seldom: 1}, m)
+        left = [mu.mean() - 2 * oracles.value(K[np.ix_(of, of)], mu[of], w)
+                for of, w in ((found.indices, found.weights), (greedy, weights))]  # fmt: skip
+        ratios.append(left[0] / left[1])
+    assert max(ratios) <= 1.05
 
 
 def test_quotas_that_bind_nothing_change_nothing():
