@@ -11,7 +11,7 @@ endif
 # Tests start many processes, which need not compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-rounds bench-scale paper soak clean screenshots test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-rounds bench-scale paper soak clean screenshots test-large test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -22,7 +22,7 @@ test: $(VENV)/.ready  ## What must be green before a merge
 test-rest: $(VENV)/.ready  ## What `make test` leaves out or tries a little of: browser, clusters, kills, fuzz, all examples
 	HYPOTHESIS_PROFILE=full $(RUN) -m pytest -n auto --dist loadgroup -m "thorough or repeated"
 
-test-all: test test-rest  ## Every test, with all that it tries
+test-all: test test-rest test-large  ## Every test, with all that it tries
 
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check .
@@ -35,7 +35,7 @@ contracts: $(VENV)/.ready
 	$(VENV)/bin/lint-imports
 
 # Each core has a worker: more threads would take turns. Results must not depend on it, and tests/test_blas.py sees to that.
-unit test-rest coverage: export OPENBLAS_NUM_THREADS := 1
+unit test-rest test-large coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.ready
 	$(RUN) -m pytest -n auto --dist loadgroup -m "not thorough"
@@ -47,6 +47,9 @@ coverage: $(VENV)/.ready  ## Branch coverage of the package by the tests of `mak
 
 test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
 	$(VENV)-spark/bin/python -m pytest tests/spark
+
+test-large: $(VENV)-large/.ready  ## Tables of torch and of Hugging Face's datasets: half a minute
+	$(VENV)-large/bin/python -m pytest -m large
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
@@ -105,12 +108,18 @@ soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged st
 	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
+	rm -rf $(VENV) $(VENV)-large $(VENV)-spark dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
 	$(RUN) -m pip install --quiet --editable ".[cli,plot]" --group dev
+	touch $@
+
+$(VENV)-large/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-large
+	$(VENV)-large/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)-large/bin/python -m pip install --quiet --editable ".[cli,plot]" --group dev --group large
 	touch $@
 
 $(VENV)-spark/.ready: pyproject.toml

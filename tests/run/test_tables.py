@@ -556,6 +556,7 @@ def test_pieces_need_no_second_copy(kind):
 # -- torch and Hugging Face's datasets, which are large
 
 
+@pytest.mark.large
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # their own
 def test_a_tensor_gives_what_its_npy_file_does(tmp_path):
@@ -573,6 +574,7 @@ def test_a_tensor_gives_what_its_npy_file_does(tmp_path):
         select(torch.tensor(X).to_sparse_csr(), 5)
 
 
+@pytest.mark.large
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # their own
 def test_a_hugging_face_dataset_gives_what_its_parquet_file_does(table, path, stored, streamed):
