@@ -382,6 +382,49 @@ def test_numbers_of_a_stream_may_be_wider_where_that_loses_nothing(table):
     assert 0.5 in found.table["x"].to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (lambda rows: {"inputs": broken(rows, 60)}, r"inputs \(a stream\): raised OSError after 60 rows"),
+        (lambda rows: {"keep": broken(rows, 60)}, r"keep \(a stream\): raised OSError after 60 rows"),
+        (lambda rows: {"keep": rows[["c1", "colour"]]}, "keep: the table has no column 'c0'"),
+        (lambda rows: {"keep": rows.assign(c0="tall")}, "keep: row 0: column 'c0' holds 'tall', not a number"),
+        (
+            lambda rows: {"exclude_rows": rows.rename(columns={"c1": "C1"})},
+            "exclude_rows: the table has no column 'c1'",
+        ),
+        (
+            lambda rows: {"keep": rows.assign(c0=rows["c0"].astype(object).where(rows.index != 7, "x"))},
+            "not of one kind",
+        ),
+        (
+            lambda rows: {"inputs": [rows, rows.drop(columns="c1")]},
+            r"inputs\[1\]: has no column 'c1', which inputs\[0\]",
+        ),
+        (
+            lambda rows: {"inputs": [rows, rows.assign(c1="text")]},
+            r"inputs\[1\]: column 'c1' holds text, and in inputs\[0",
+        ),
+        (lambda rows: {"target": rows.drop(columns="c1")}, "target: has no column 'c1'"),
+    ],
+)
+def test_whatever_cannot_be_used_leaves_files_as_they_were(asked, words, table, tmp_path):
+    (tmp_path / "page.html").write_text("an earlier page")
+    rows = table[["c0", "c1", "colour"]][:600]
+    given = {"inputs": rows, "output": tmp_path / "out.csv", "report": tmp_path / "page.html", **asked(rows)}
+    with pytest.raises(InputError, match=words):
+        select(n_prototypes=5, **given)
+    assert [found.name for found in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_text() == "an earlier page"
+
+
+def test_an_index_with_copies_names_rows_as_well():
+    made = frame(numbers(300)).set_index(np.arange(300) // 100)
+    found = select(made, 5, **COLUMNS)
+    assert found.to_pandas().index.tolist() == (found.indices // 100).tolist()
+    assert_same(found, select(made.reset_index(drop=True), 5, **COLUMNS))
+
+
 def change_rows(made):
     made.loc[len(made)] = 0.0
 
