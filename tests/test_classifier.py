@@ -222,7 +222,7 @@ REFUSED = [
     ({"X": [[0.0, 1.0]], "y": None}, "requires y to be passed, but the target y is None; give a label per row"),
     ({"X": [[0.0, 1.0]], "y": [0.25]}, "y: row 2 is 0.25, and labels are text or whole numbers; .* continuous"),
     ({"X": [[0.0, 1.0]], "y": [np.nan]}, "y: row 2 is nan, and labels are text or whole numbers; drop rows that have"),
-    ({"X": [[0.0, 1.0]] * 2, "y": ["a", None]}, "y: .*; give one label for each row, text or a whole number"),
+    ({"X": [[0.0, 1.0]] * 2, "y": ["a", None]}, "^y: row 3 has no label, but None; drop rows that have none$"),
     ({"X": [[0.0, 1.0]], "y": [["a", "b"]]}, "y: .* 1d array.*; give one label for each row"),
     (
         {"X": [[0.0, 1.0]], "y": ["a"], "classes": ["a", "c"]},

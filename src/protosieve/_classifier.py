@@ -342,6 +342,8 @@ def _labels(y: Any, n_rows: int, first: int = 0) -> NDArray[Any]:
         if labels.dtype.hasobject:
             _check_there(labels, first)
         np.unique(labels)
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(f"y: {error}; give one label for each row, text or a whole number") from error
     if len(labels) != n_rows:
