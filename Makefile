@@ -49,7 +49,7 @@ test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or la
 	$(VENV)-spark/bin/python -m pytest tests/spark
 
 test-large: $(VENV)-large/.ready  ## Tables of torch and of Hugging Face's datasets: half a minute
-	$(VENV)-large/bin/python -m pytest -m large
+	$(VENV)-large/bin/python -m pytest -m large tests/run/test_tables.py
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks
@@ -102,9 +102,9 @@ paper: $(VENV)/.ready  ## The paper's tables and figures, beside the printed one
 screenshots: $(VENV)/.ready  ## The pictures of docs/report.md, with Chromium, into docs/images
 	$(RUN) tools/screenshots.py
 
-soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files, 1,000 forged state files, 1,200 failures in the middle: two hours or so
-	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 $(RUN) -m pytest -n auto -o timeout=0 \
-	    tests/run/test_resume.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
+soak: $(VENV)/.ready  ## 300 kills, 10,000 damaged or odd files and tables to choose from, 1,000 forged state files, 1,200 failures in the middle: two hours or so
+	PROTOSIEVE_KILLS=300 PROTOSIEVE_FUZZ=10000 PROTOSIEVE_FORGED=1000 PROTOSIEVE_EXITS=200 PROTOSIEVE_CASES=10000 $(RUN) -m pytest -n auto -o timeout=0 \
+	    tests/run/test_beside_groups_and_quotas.py tests/run/test_resume.py tests/cli/test_damaged_and_odd_files.py tests/io/test_damaged_files.py \
 	    tests/io/test_failures_while_reading.py tests/test_forged_states.py
 
 clean:

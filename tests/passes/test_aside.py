@@ -3,7 +3,9 @@
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -159,3 +161,45 @@ def test_groups_keep_rows_of_their_own(folder, goal, sample, tmp_path):
     elsewhere = people(2).set_column(2, "town", [["Rom", "Oslo"]])
     with pytest.warns(ProtosieveWarning, match="2 rows to keep have values that get no prototypes, and are left out"):
         assert selected(folder, 3, keep=elsewhere, **asked).is_new.all()
+
+
+@goals
+@pytest.mark.parametrize("sample", [100, None], ids=["of some rows", "of all rows"])
+def test_a_group_of_which_all_rows_are_kept_has_these(goal, sample):
+    """A second round goes on where a small class is labelled already."""
+    table = people(600)
+    ulm = table.filter(pa.compute.equal(table["town"], "Ulm")).slice(0, 8)
+    rows = pa.concat_tables([table.filter(pa.compute.not_equal(table["town"], "Ulm")), ulm])
+    asked = {"per": "town", "id": "name", "goal": goal, "sample": sample}
+    with pytest.warns(ProtosieveWarning, match="'Ulm' of column 'town' has no row left to choose: those to keep stand"):
+        found = select(rows, 3, keep=ulm, **asked)
+    assert names(found.table.filter(pa.array(~found.is_new))) == names(ulm)
+    assert "Ulm" not in found.table.filter(pa.array(found.is_new))["town"].to_pylist()
+    weights = np.array(found.table["group_weight"])[~found.is_new]
+    assert weights.sum() == pytest.approx(1, abs=0.1)
+    with pytest.warns(ProtosieveWarning, match="'Ulm' of column 'town' has no prototypes: all of the rows are exclude"):
+        assert "Ulm" not in select(rows, 3, exclude_rows=ulm, **asked).table["town"].to_pylist()
+    with pytest.raises(InputError, match="exclude_rows: all rows to choose from are among those to exclude; give othe"):
+        select(rows, 3, exclude_rows=rows, **asked)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("kind", ["days", "moments", "whole"])
+def test_ids_are_alike_in_every_file_and_type(kind, ending, tmp_path):
+    """Where the rows of a first round were edited since, so that only their ids tell."""
+    ids = {
+        "days": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60), unit="D"),
+        "moments": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) * 3601.5, unit="s"),
+        "whole": np.arange(60.0),
+    }[kind]
+    rows = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "nr": ids})
+    chosen = rows[:20].assign(x=9.5)
+    match ending:
+        case ".csv":
+            chosen.to_csv(tmp_path / "first.csv", index=False)
+        case ".parquet":
+            chosen.astype({"nr": int} if kind == "whole" else {}).to_parquet(tmp_path / "first.parquet")
+        case ".jsonl":
+            chosen.to_json(tmp_path / "first.jsonl", orient="records", lines=True, date_format="iso")
+    found = select(rows, 60, id="nr", goal="cover", keep=tmp_path / f"first{ending}")
+    assert sorted(found.indices[found.is_new]) == list(range(20, 60))

@@ -12,6 +12,7 @@ from protosieve.insight._sample_judge import thinned
 
 _FEATURES = 200
 _NEAR = 0.1  # of the data
+_EXACT = 1e-9  # what rounding leaves
 _VALUES = 12
 _NAMED = 6  # values without a prototype
 _CELLS = 1 << 21  # sorted for the features: of wide rows fewer are looked at
@@ -134,6 +135,8 @@ def weighted_quantiles(values: Array, weights: Float64) -> Float64:
 
 def _sentence(items: list[NumberMatch | CategoryMatch]) -> str:
     worst, near = items[0], sum(item.distance <= _NEAR for item in items)
+    if worst.distance < _EXACT:
+        return f"{f'{worst.name} is' if len(items) == 1 else f'All {len(items):,} features are'} matched exactly."
     if len(items) == 1:
         return f"{worst.name} is matched to within {spelt(worst.distance)} everywhere."
     matched = f"{near:,} of {len(items):,} features {'is' if near == 1 else 'are'} matched to within 10 % everywhere"

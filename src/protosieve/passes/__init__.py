@@ -17,7 +17,7 @@ from protosieve.passes._checks import number_of_prototypes
 from protosieve.passes._choose import Choice, ChoosePass
 from protosieve.passes._fetch import Fetched, FetchPass
 from protosieve.passes._fingerprints import changed, fingerprint, unchanged
-from protosieve.passes._group_plans import join_groups, plans_of, within_quotas
+from protosieve.passes._group_plans import join_groups, kept_of, note_excluded, plans_of, within_quotas
 from protosieve.passes._groups import GroupSums, GroupSumsPass
 from protosieve.passes._job import SPARE, Job, groups_of, job_of, layout_of, rows_of, sample_seed, sample_size, seed_of
 from protosieve.passes._options import METHODS, Options, kernel_of, names, options_of
@@ -71,10 +71,12 @@ __all__ = [
     "job_of",
     "join_groups",
     "joined_partition",
+    "kept_of",
     "kernel_of",
     "key_of",
     "layout_of",
     "names",
+    "note_excluded",
     "number_of_prototypes",
     "numbered",
     "options_of",

@@ -1,5 +1,6 @@
 """Rows with files or tables of their own that stand beside the inputs: chosen before, or never to be chosen."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -17,6 +18,10 @@ from protosieve.passes._tables import Records, joined, typed
 from protosieve.preprocess import Encoding, Layout
 
 T = TypeVar("T")
+
+
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(?:Z|\+00:00)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,5 +141,19 @@ class Aside:
 
 def rows_of_cells(table: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """The cells of these columns, row by row, as text: ids of a CSV file are that of a Parquet file."""
-    cells = [[None if cell is None else str(cell) for cell in table[name].to_pylist()] for name in columns]
+    cells = [[None if cell is None else _as_id(str(cell)) for cell in table[name].to_pylist()] for name in columns]
     return list(zip(*cells, strict=True))
+
+
+def _as_id(text: str) -> str:
+    """Whole numbers and moments alike, whatever type they came in and whoever wrote them.
+
+    >>> _as_id("17.0"), _as_id("2024-02-29T00:00:00.000Z"), _as_id("2024-02-29 07:30:00.500"), _as_id("v1.0")
+    ('17', '2024-02-29', '2024-02-29 07:30:00.5', 'v1.0')
+    """
+    if found := _WHOLE.fullmatch(text):
+        return found[1]
+    if found := _MOMENT.fullmatch(text):
+        time = f"{found[2]}{(found[3] or '').rstrip('0').rstrip('.')}"
+        return found[1] if time == "00:00:00" else f"{found[1]} {time}"
+    return text

@@ -1,7 +1,7 @@
 """A plan for each value of a column, and one result of what was chosen by them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from protosieve._blas import one_thread
 from protosieve._formatting import counted, cut
-from protosieve._typing import Float64
+from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, arg, warn
 from protosieve.means import SamplingError, candidates_in, candidates_of
+from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._groups import GroupSamples, Name, names_in
 from protosieve.passes._options import Options
 from protosieve.passes._partitions import Numbering
@@ -21,7 +22,7 @@ from protosieve.passes._result import Chosen, Grouped, random_rows
 from protosieve.passes._survey import Summary
 from protosieve.result import Certificate, Prototypes, Trace
 from protosieve.sampling import SampledRows, UniformSample, hashes
-from protosieve.selectors import Quotas
+from protosieve.selectors import NothingToChooseError, ProtoSwap, Quotas
 
 _NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
 
@@ -117,6 +118,26 @@ def _plan_of(whole: Plan, name: Name, m: int, candidates: UniformSample, target:
     return replace(
         whole, job=job, n_prototypes=m, n_rows=candidates.seen, n_target=n_target, candidates=candidates, target=target
     )
+
+
+def kept_of(
+    plan: Plan, objective: KernelMean | Coverage, aside: Mapping[str, Array], error: NothingToChooseError
+) -> Chosen:
+    """Of a group whose rows are all kept or excluded: those kept stand for it. Else the error stands."""
+    keep, selector = plan.working(aside["keep"]), plan.selector(plan.kernel)
+    if plan.job.options.per is None or not len(keep):
+        raise error
+    assert isinstance(selector, ProtoSwap)
+    return selector.of_kept(objective, keep, plan.n_rows), objective
+
+
+def note_excluded(plan: Plan, names: Sequence[Name], groups: int) -> None:
+    """A note on groups of which all rows are excluded; `InputError` if there are no others."""
+    if len(names) == groups:
+        raise InputError(f"{arg('exclude_rows')}: all rows to choose from are among those to exclude; give others too")
+    if names:
+        column = plan.job.options.per
+        warn(f"{_listed(names)} of column {column!r} {_has(names)} no prototypes: all of the rows are excluded")
 
 
 def _rank(name: Name) -> tuple[bool, str]:
@@ -247,7 +268,11 @@ def _figures(plan: Plan, groups: Sequence[Group], results: Sequence[Prototypes])
 
 def _note_fewer(groups: Sequence[Group], sizes: Sequence[int]) -> None:
     """A note on groups that keep fewer than half of what they could."""
-    few = [group.name for group, size in zip(groups, sizes, strict=True) if 2 * size < group.plan.n_prototypes]
+    kept = [group.name for group, size in zip(groups, sizes, strict=True) if not size]
+    if kept:
+        column = groups[0].plan.job.options.per
+        warn(f"{_listed(kept)} of column {column!r} {_has(kept)} no row left to choose: those to keep stand for it")
+    few = [group.name for group, size in zip(groups, sizes, strict=True) if 0 < 2 * size < group.plan.n_prototypes]
     if few:
         warn(
             f"{_listed(few)} of column {groups[0].plan.job.options.per!r} {_has(few)} less than half as many "

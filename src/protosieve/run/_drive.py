@@ -29,6 +29,8 @@ from protosieve.passes import (
     by_sample,
     join_groups,
     joined_partition,
+    kept_of,
+    note_excluded,
     number_of_prototypes,
     numbered,
     plans_of,
@@ -36,7 +38,7 @@ from protosieve.passes import (
     within_quotas,
 )
 from protosieve.result import Prototypes
-from protosieve.selectors import Best
+from protosieve.selectors import Best, NothingToChooseError
 
 V = TypeVar("V", bound=Value)
 T = TypeVar("T")
@@ -92,6 +94,7 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
     assert layout is not None
     going = [_chosen(group.plan, driver) for group in groups]
     asked, chosen = dict[int, tuple[SumsPass, Sequence[Partition]]](), dict[int, Chosen]()
+    none: list[str | None] = []  # groups of which all rows are excluded
 
     def go_on(place: int, sums: Sums | None) -> None:
         try:
@@ -100,6 +103,8 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
                 asked[place] = next(going[place]) if sums is None else going[place].send(sums)
         except StopIteration as end:
             chosen[place] = end.value
+        except NothingToChooseError:
+            none.append(groups[place].name)
         except InputError as error:
             raise InputError(f"{groups[place].title}: {error.marked}") from error
 
@@ -113,7 +118,8 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
         found = driver.gather(GroupSumsPass.of(layout, names, passes), partitions)
         for place, sums in zip(now, found.sums, strict=True):
             go_on(place, sums)
-    every = [chosen[place] for place in range(len(groups))]
+    note_excluded(plan, none, len(groups))
+    groups, every = [groups[place] for place in sorted(chosen)], [chosen[place] for place in sorted(chosen)]
     joined, grouped = join_groups(plan, groups, every)
     plan = replace(plan, n_prototypes=sum(group.plan.n_prototypes for group in groups))
     return plan.result(joined, joined.indices, _records(plan, driver, joined.indices), every[0][1], grouped)
@@ -145,7 +151,11 @@ def _driven(steps: Summed[T], driver: Driver) -> T:
 def _chosen(plan: Plan, driver: Driver) -> Summed[Chosen]:
     """The selector's choice: of all rows where the samples hold them, else by sums of all and from the sample."""
     if plan.fits_in_memory:
-        selector = plan.fitted(_aside(plan, driver, plan.candidates.numbers))
+        aside = _aside(plan, driver, plan.candidates.numbers)
+        try:
+            selector = plan.fitted(aside)
+        except NothingToChooseError as error:
+            return kept_of(plan, plan.coverage if plan.job.options.covers else plan.mean(None), aside, error)
         return numbered(np.sort(plan.candidates.numbers), selector.result_), selector.known_comparison()
     job = plan.job
     objective, sums = (plan.coverage, None) if job.options.covers else (yield from _mean(plan))
@@ -153,7 +163,10 @@ def _chosen(plan: Plan, driver: Driver) -> Summed[Chosen]:
         sums = yield plan.sums("sums", objective, of_target=False, of_input=True), job.inputs
     best = plan.best(objective, sums)
     aside = _aside(plan, driver, np.union1d(plan.candidates.numbers, best.indices))
-    return plan.chosen(objective, best, aside), objective
+    try:
+        return plan.chosen(objective, best, aside), objective
+    except NothingToChooseError as error:
+        return kept_of(plan, objective, aside, error)
 
 
 def _mean(plan: Plan) -> Summed[tuple[KernelMean, Sums | None]]:

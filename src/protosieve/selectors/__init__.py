@@ -2,6 +2,7 @@
 
 from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._batch import BatchSelector
+from protosieve.selectors._beside import Beside, NothingToChooseError
 from protosieve.selectors._files import load, restored
 from protosieve.selectors._mmdcritic import MMDCritic
 from protosieve.selectors._protobasic import Best, ProtoBasic
@@ -33,8 +34,10 @@ __all__ = [
     "NO_ROWS",
     "SELECTORS",
     "BatchSelector",
+    "Beside",
     "Best",
     "MMDCritic",
+    "NothingToChooseError",
     "ProtoBasic",
     "ProtoDash",
     "ProtoStream",

@@ -17,6 +17,10 @@ from protosieve.sampling import SampledRows
 from protosieve.selectors._rows import rows_like
 
 
+class NothingToChooseError(InputError):
+    """All rows to choose from are among those to keep or to exclude."""
+
+
 @storable
 @dataclass(frozen=True, eq=False)
 class Beside:
@@ -49,7 +53,7 @@ class Beside:
     def may_be_chosen(self, drawn: SampledRows) -> SampledRows:
         found = drawn.take(np.flatnonzero(self.allowed(drawn.rows)))
         if not len(found):
-            raise InputError(
+            raise NothingToChooseError(
                 f"all {len(drawn):,} rows to choose from are among those to keep or to exclude; give others too"
             )
         return found

@@ -330,3 +330,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             by = self._by(objective, beside)
             chosen = by.chosen(candidates, best) if quotas is None else chosen_within(quotas, by, candidates)
             return self._prototypes(objective, chosen, n_seen, Recorder(), Counts(None, None))
+
+    def of_kept(self, objective: KernelMean | Coverage, keep: Array, n_seen: int) -> Prototypes:
+        """The result of such a stream where there is nothing to choose: rows that were chosen before, weighed."""
+        nothing = Selection(np.zeros(0, np.int64), keep[:0], np.zeros(0))
+        with one_thread():
+            return self._prototypes(objective, nothing.beside(keep), n_seen, Recorder(), Counts(None, None))
