@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 import oracles
 from partition_jobs import people, same
-from protosieve import InputError, ParameterError, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, select
 from volumes import volume
 
 goals = st.sampled_from(["match", "cover"])
@@ -145,3 +145,11 @@ def test_quotas_that_rows_cannot_fill_are_refused():
     few = counts(table)["Ulm"]
     with pytest.raises(InputError, match=rf"quota: at least {few + 1} of 'Ulm' are asked for, and {few} may be chosen"):
         select(table, few + 1, per="town", quota=[f"Ulm={few + 1}:"])
+
+
+def test_quotas_of_values_that_no_row_has_and_quotas_of_nothing_are_told():
+    table = pa.table({"x": np.random.default_rng(0).normal(size=40), "kind": ["a", "b"] * 20})
+    with pytest.warns(ProtosieveWarning, match="quota: no row has 'aa' in column 'kind'"):
+        select(table, 9, per="kind", quota={"aa": (0, 3)})
+    with pytest.raises(InputError, match="quota allows no row at all; give larger quotas"):
+        select(table, 9, per="kind", quota={"a": 0, "b": 0})

@@ -94,14 +94,18 @@ def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[SampledRows, Quota
     encoded = _encoded(samples, plan, plan.numbering)
     values = names_in(samples.layout, pa.table({samples.column: list(options.quotas)}))  # 1 and 1.0 are one
     asked = dict(zip(values, options.quotas.values(), strict=True))
-    missing = [value for value in asked if value not in encoded and (asked[value][0] > 0)]
-    if missing:
+    missing = sorted((value for value in asked if value not in encoded), key=lambda value: (not asked[value][0], value))
+    if missing and asked[missing[0]][0]:
         raise InputError(f"{arg('quota')}: no row has {missing[0]!r} in column {samples.column!r}; correct the value")
+    if missing:
+        warn(f"{arg('quota')}: no row has {_listed(missing)} in column {samples.column!r}")
     names = sorted(encoded, key=_rank)
     parts = [candidates_of(encoded[name]) for name in names]
     groups = np.repeat(np.arange(len(names)), [len(part) for part in parts])
     bounds = [asked.get(name, (0, None)) for name in names]
     most = [len(groups) if high is None else high for _, high in bounds]
+    if not any(most):
+        raise InputError(f"{arg('quota')} allows no row at all; give larger quotas")
     drawn = SampledRows.joined(parts)
     order = np.argsort(hashes(plan.job.seed, drawn.numbers), kind="stable")
     shown = [shown_name(name) for name in names]
