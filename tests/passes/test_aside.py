@@ -1,5 +1,6 @@
 """Runs beside rows that were chosen before, and rows never to choose."""
 
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -181,6 +182,27 @@ def test_a_group_of_which_all_rows_are_kept_has_these(goal, sample):
         assert "Ulm" not in select(rows, 3, exclude_rows=ulm, **asked).table["town"].to_pylist()
     with pytest.raises(InputError, match="exclude_rows: all rows to choose from are among those to exclude; give othe"):
         select(rows, 3, exclude_rows=rows, **asked)
+
+
+@goals
+@pytest.mark.parametrize("split", ["even", "proportional"])
+@pytest.mark.parametrize("of_id", [False, True], ids=["by values", "by ids"])
+@pytest.mark.parametrize("kept", [6, 8])
+def test_places_of_groups_with_few_rows_left_go_to_others(goal, split, of_id, kept):
+    """Those of rows that are kept, excluded or copies; a group without any place has the rows that are kept."""
+    rows = np.random.default_rng(0).normal(size=(62, 3))
+    rows[48:60] = rows[48]
+    made = pa.table({**{f"x{i}": x for i, x in enumerate(rows.T)}, "name": [f"row {i}" for i in range(62)],
+                     "kind": ["a"] * 40 + ["b"] * 8 + ["c"] * 14})  # fmt: skip
+    table, keep, barred = made.slice(0, 60), made.slice(40, kept - 2), made.slice(38 + kept, 2)
+    if of_id:  # and other values
+        barred = made.slice(60, 2).set_column(3, "name", barred["name"])
+    asked = {"per": "kind", "split": split, "goal": goal, "features": ["x0", "x1", "x2"]}
+    found = select(table, 12, keep=keep, exclude_rows=barred, **asked, **({"id": "name"} if of_id else {}))
+    new, old = (found.table.filter(pa.array(mask)) for mask in (found.is_new, ~found.is_new))
+    assert Counter(new["kind"].to_pylist()) == Counter({"a": 11 - (8 - kept), "b": 8 - kept, "c": 1}) + Counter()
+    assert names(old) == names(keep)
+    assert found.parameters["n_prototypes"] == 12
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])

@@ -12,7 +12,7 @@ from protosieve._blas import one_thread
 from protosieve._formatting import counted, cut
 from protosieve._typing import Array, Float64
 from protosieve.errors import InputError, arg, warn
-from protosieve.means import SamplingError, candidates_in, candidates_of
+from protosieve.means import SamplingError, candidates_of
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._groups import GroupSamples, Name, names_in
 from protosieve.passes._options import Options
@@ -22,7 +22,7 @@ from protosieve.passes._result import Chosen, Grouped, random_rows
 from protosieve.passes._survey import Summary
 from protosieve.result import Certificate, Prototypes, Trace
 from protosieve.sampling import SampledRows, UniformSample, hashes
-from protosieve.selectors import NothingToChooseError, ProtoSwap, Quotas
+from protosieve.selectors import Beside, NothingToChooseError, ProtoSwap, Quotas
 
 _NAMED, _LONGEST = 3, 60  # groups in a note, and characters of a name
 
@@ -71,7 +71,8 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
             "give a target that has some of them"
         )
     rows, seen = (np.array([found[name].seen for name in names]) for found in (of_inputs, of_target))
-    counts = _split(options, names, rows, seen, [_most(of_inputs[name]) for name in names])
+    room = _room(plan, [of_inputs[name] for name in names])
+    counts = np.where(room, _split(options, names, rows, seen, room), 1)  # without room, those to keep are all there is
     whole = replace(plan, job=replace(plan.job, options=replace(options, kernel=plan.kernel)))
     found = zip(names, counts.tolist(), (seen / seen.sum()).tolist(), strict=True)
     groups = [
@@ -154,9 +155,21 @@ def _encoded(samples: GroupSamples, plan: Plan, numbering: Numbering) -> dict[Na
     return dict(zip(samples.names, made, strict=True))
 
 
-def _most(sample: UniformSample) -> int:
-    """The rows that may be chosen."""
-    return sample.seen if sample.is_whole else candidates_in(sample.size)
+def _room(plan: Plan, samples: Sequence[UniformSample]) -> NDArray[np.int64]:
+    """How many rows of each group may be chosen: those that are neither kept nor excluded, and where the places of one
+    group can go to others, those that differ once encoded, since copies add nothing.
+    """
+    drawn, aside, ids = [candidates_of(sample) for sample in samples], plan.job.aside, plan.job.options.id
+    rows = np.concatenate([part.rows for part in drawn])
+    given = Beside(rows[:0], rows[:0]) if aside.is_empty else Beside(**plan.aside(None))
+    masks = np.split(given.allowed(rows), np.cumsum([len(part) for part in drawn])[:-1])
+    barred = plan.records.numbers[aside.barred(plan.records, ids) if ids else []]
+    room = []
+    for part, mask in zip(drawn, masks, strict=True):
+        named = Beside(rows[:0], part.rows[np.isin(part.numbers, barred)])  # as the choice bars rows equal to them
+        left = part.rows[mask & named.allowed(part.rows)]
+        room.append(len(left if plan.job.options.split == "each" else np.unique(left, axis=0)))
+    return np.array(room, np.int64)
 
 
 def _note_others(column: str, inputs: dict[Name, UniformSample], target: dict[Name, UniformSample]) -> None:
@@ -172,32 +185,36 @@ def _note_others(column: str, inputs: dict[Name, UniformSample], target: dict[Na
 
 
 def _split(
-    options: Options, names: Sequence[Name], rows: NDArray[np.int64], weights: NDArray[np.int64], most: Sequence[int]
+    options: Options,
+    names: Sequence[Name],
+    rows: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    room: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The number of prototypes of each group, none of which can have more than so many ``most``."""
-    room = np.array(most, np.int64)
+    """The number of prototypes of each group, none of which can have more than there is room for."""
     if options.split == "each":
-        return np.array([min(options.count(n), most) for n, most in zip(rows.tolist(), room.tolist(), strict=True)])
+        return np.minimum([options.count(n) for n in rows.tolist()], room)
     m = options.count(int(rows.sum()))
-    if m < len(names):
-        left = list(names[m:])
+    found = seats(np.ones(len(names)) if options.split == "even" else weights.astype(float), room, m)
+    left = [name for name, none in zip(names, (found == 0) & (room > 0), strict=True) if none]
+    if left:
         warn(
             f"{counted(m, 'prototype')} for {len(names):,} values of column {options.per!r}: {_listed(left)} "
-            f"{_has(left)} none; for one each, give {arg('n_prototypes', len(names))}"
+            f"{_has(left)} none; for one each, give {arg('n_prototypes', int((room > 0).sum()))}"
         )
-    return seats(np.ones(len(names)) if options.split == "even" else weights.astype(float), room, m)
+    return found
 
 
 def seats(weights: Float64, room: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     """``m`` in all, split in proportion to the weights by the method of Webster and Sainte-Lague: each goes to the
-    group with the largest weight by ``2 a + 1``, where it has a; but one to each first. O(m groups).
+    group with the largest weight by ``2 a + 1``, where it has a; but one to each with room first. O(m groups).
 
     >>> seats(np.array([60.0, 30.0, 2.0]), np.array([100, 100, 100]), 10)
     array([6, 3, 1])
     >>> seats(np.array([60.0, 30.0, 2.0]), np.array([4, 100, 100]), 10)
     array([4, 5, 1])
     """
-    found = (np.arange(len(weights)) < m).astype(np.int64)
+    found = ((room > 0) & (np.cumsum(room > 0) <= m)).astype(np.int64)
     for _ in range(min(m, int(room.sum())) - int(found.sum())):
         found[np.argmax(np.where(found < room, weights / (2 * found + 1), -1))] += 1
     return found
@@ -224,7 +241,9 @@ def join_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -
             random_rows(group.plan.candidates.rows[: group.plan.n_prototypes], result, judge)
             for group, (result, judge) in zip(groups, chosen, strict=True)
         ]
-    _note_fewer(groups, [int(one.is_new.sum()) for one in results])
+    new = [int(one.is_new.sum()) for one in results]
+    _note_fewer(groups, new)
+    m = sum(group.plan.n_prototypes for group, count in zip(groups, new, strict=True) if count) or 1
     found = replace(
         results[0],
         rows=rows[order],
@@ -232,7 +251,7 @@ def join_groups(plan: Plan, groups: Sequence[Group], chosen: Sequence[Chosen]) -
         indices=numbers[order],
         certificate=certificate,
         trace=Trace(np.array([plan.n_rows]), np.array([certificate.value])),
-        parameters={**results[0].parameters, "n_prototypes": sum(group.plan.n_prototypes for group in groups)},
+        parameters={**results[0].parameters, "n_prototypes": m},
     )
     return found, Grouped(own[order], shares[order], _mean_of(groups, random), _figures(plan, groups, results))
 

@@ -121,7 +121,7 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
     note_excluded(plan, none, len(groups))
     groups, every = [groups[place] for place in sorted(chosen)], [chosen[place] for place in sorted(chosen)]
     joined, grouped = join_groups(plan, groups, every)
-    plan = replace(plan, n_prototypes=sum(group.plan.n_prototypes for group in groups))
+    plan = replace(plan, n_prototypes=joined.parameters["n_prototypes"])
     return plan.result(joined, joined.indices, _records(plan, driver, joined.indices), every[0][1], grouped)
 
 
