@@ -111,6 +111,21 @@ def test_counts_are_right_and_nothing_barred_is_chosen(seed, m, kept, goal, smal
     assert (found.weights >= 0).all()
 
 
+@goals
+def test_rows_that_are_kept_twice_are_in_the_result_twice_and_one_has_the_weight(goal):
+    """The file of a second round has the rows of the first, which is told of where rows have ids."""
+    table = people(300)
+    once = select(table, 5, goal=goal, id="name", keep=table.slice(0, 6))
+    with pytest.warns(ProtosieveWarning, match="keep: 3 rows have the id of another, and each is in the result; the"):
+        found = select(table, 5, goal=goal, id="name", keep=[table.slice(0, 6), table.slice(3, 3)])
+    assert sorted(found.indices[~found.is_new].tolist()) == list(range(-9, 0))
+    np.testing.assert_array_equal(found.indices[found.is_new], once.indices[once.is_new])
+    weights, alone = (dict(zip(one.indices, one.weights, strict=True)) for one in (found, once))
+    for place in (4, 5, 6):
+        assert 0.0 in (weights[-place], weights[-place - 3])
+        assert weights[-place] + weights[-place - 3] == pytest.approx(alone[-place], abs=1e-6)
+
+
 def test_rows_without_an_id_are_not_those_to_keep():
     table = people(60)
     table = table.set_column(3, "name", pa.array([None, *[""] * 29, *table["name"].to_pylist()[30:]]))

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._formatting import counted
 from protosieve._typing import Array
-from protosieve.errors import InputError, arg
+from protosieve.errors import InputError, arg, warn
 from protosieve.io import BadRows, Source
 from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._groups import Name, names_in
@@ -72,10 +73,10 @@ class NamedRows:
                 raise InputError(f"{where}: {error}") from error
         return found
 
-    def ids(self, columns: Sequence[str]) -> set[tuple[Any, ...]]:
+    def ids(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """What stands in these columns, of files that have them all; a row in which nothing does has no id."""
         there = [part for part in self.parts if set(columns) <= set(part.column_names)]
-        return {row for part in there for row in rows_of_cells(part, columns) if any(row)}
+        return [row for part in there for row in rows_of_cells(part, columns) if any(row)]
 
     def records(self, places: NDArray[np.int64], names: Sequence[str], first_file: int) -> Records:
         """Some of the rows, with columns of these names; what a file does not have is null."""
@@ -104,6 +105,16 @@ class Aside:
     def files(self) -> list[dict[str, Any]]:
         return [*self.keep.files, *self.exclude.files]
 
+    def note_twice(self, ids: Sequence[str]) -> None:
+        """A note on rows to keep that have the id of another: two files of rounds, and the later has both rounds."""
+        named = self.keep.ids(ids) if ids else []
+        twice = len(named) - len(set(named))
+        if twice:
+            warn(
+                f"{arg('keep')}: {counted(twice, 'row')} {'has' if twice == 1 else 'have'} the id of another, and each "
+                "is in the result; the file of a round has the rows that it kept, so give the last round's only"
+            )
+
     def of_group(self, layout: Layout, name: Name) -> "Aside":
         """What stands beside the rows of a group: of the rows to keep its own, and none of the others can be chosen."""
         files, parts = [*self.exclude.files, *self.keep.files], [*self.exclude.parts, *self.keep.parts]
@@ -119,7 +130,7 @@ class Aside:
 
     def barred(self, records: Records, ids: Sequence[str]) -> NDArray[np.bool_]:
         """Of rows with their columns, those that have an id of a row that is kept or excluded."""
-        known = self.keep.ids(ids) | self.exclude.ids(ids)
+        known = {*self.keep.ids(ids), *self.exclude.ids(ids)}
         return np.array([row in known for row in rows_of_cells(records.table, ids)], np.bool_)
 
     def encoded(self, encoding: Encoding, same: Array) -> dict[str, Array]:

@@ -107,7 +107,7 @@ def select(
         Rows that were chosen before, such as those with a label: ``n_prototypes`` more are chosen beside them. They
         need the columns that rows are compared by; others may be missing or more. They come last in the result, where
         ``is_new`` is False, and row i of them is number -1 - i. Rows equal to them, or with one of their ids (``id``),
-        are not chosen again.
+        are not chosen again. A row that is given twice is in the result twice, and one of the two has the weight.
     exclude_rows : path, URL or glob; table; or several; optional
         Rows never to choose, and neither any equal to them or with one of their ids, such as a test set.
     method : str, default "swap"
@@ -276,8 +276,9 @@ def begin(
     """
     sources = {name: (tables or {}).get(name) or _found(options, name) for name in _TABLES}
     check_form(options.csv, [source for found in sources.values() for source in found])
-    keep, exclude = (NamedRows.read(name, sources[name]) for name in _ASIDE)
-    job = job_of(options, sources["inputs"], sources["target"], command, Aside(keep, exclude))
+    aside = Aside(*(NamedRows.read(name, sources[name]) for name in _ASIDE))
+    job = job_of(options, sources["inputs"], sources["target"], command, aside)
+    aside.note_twice(options.id)
     return job, sources
 
 

@@ -200,7 +200,8 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
             The rows to match; by default ``X`` itself. An ``objective`` of its own has no target.
         keep : array of shape (n_keep, d), optional
             Rows that were chosen before, such as those with a label: members of the result from the start, beside
-            which ``n_prototypes`` others are chosen. In the result they come last; row i of them is number -1 - i.
+            which ``n_prototypes`` others are chosen. In the result they come last; row i of them is number -1 - i. Of
+            equal ones each is there, and one has the weight.
         exclude : array of shape (n_exclude, d), optional
             Rows never to choose, such as those of a test set. They count in the target like all others, and so do rows
             equal to those to ``keep``, which are not chosen again.
