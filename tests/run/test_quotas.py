@@ -1,10 +1,12 @@
 """One choice of rows with so many of each value of a column."""
 
+import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,6 +147,22 @@ def test_quotas_that_rows_cannot_fill_are_refused():
     few = counts(table)["Ulm"]
     with pytest.raises(InputError, match=rf"quota: at least {few + 1} of 'Ulm' are asked for, and {few} may be chosen"):
         select(table, few + 1, per="town", quota=[f"Ulm={few + 1}:"])
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_quotas_that_allow_fewer_rows_than_are_asked_for_are_told_and_met(goal):
+    """Rows to keep are not counted, and where the rows are few it is not the quotas that are short."""
+    table = people(200)
+    table = table.filter(pc.is_valid(table["town"]))
+    quota = {"Ulm": (1, 3), "Bonn": (0, 2), "Kiel": 0, "Jena": 1}
+    asked = {"goal": goal, "per": "town", "id": "name", "quota": quota}
+    with pytest.warns(ProtosieveWarning) as told:
+        found = select(table, 20, keep=table.slice(0, 2), **asked)
+    assert [str(one.message) for one in told] == ["quota allows 6 rows: no more are chosen of the 20 asked for"]
+    assert counts(found.table.filter(pa.array(found.is_new))) == {"Ulm": 3, "Bonn": 2, "Jena": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProtosieveWarning)
+        assert len(select(table.slice(0, 6), 5, goal=goal, per="town", id="name", quota={"Ulm": (0, 6)})) <= 5
 
 
 def test_quotas_of_values_that_no_row_has_and_quotas_of_nothing_are_told():

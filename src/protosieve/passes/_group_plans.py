@@ -87,8 +87,8 @@ def plans_of(plan: Plan, inputs: Summary, target: Summary | None) -> list[Group]
     return groups
 
 
-def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[SampledRows, Quotas]:
-    """The rows of the samples of all groups, and their quotas."""
+def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[Plan, SampledRows, Quotas]:
+    """The plan of no more rows than quotas allow, the rows of the samples of all groups, and their quotas."""
     options = plan.job.options
     if options.is_share:
         options.check_quotas(plan.n_prototypes)
@@ -111,7 +111,13 @@ def within_quotas(plan: Plan, samples: GroupSamples) -> tuple[SampledRows, Quota
     order = np.argsort(hashes(plan.job.seed, drawn.numbers), kind="stable")
     shown = [shown_name(name) for name in names]
     quotas = Quotas(groups[order], shown, np.array([low for low, _ in bounds]), np.array(most))
-    return drawn.take(order), quotas
+    room = _room(plan, [encoded[name] for name in names])
+    allowed = int(np.minimum(room, quotas.most).sum())
+    if 0 < allowed < min(plan.n_prototypes, int(room.sum())):
+        wanted = f"{plan.n_prototypes:,} asked for"
+        warn(f"{arg('quota')} allows {counted(allowed, 'row')}: no more are chosen of the {wanted}")
+        plan = replace(plan, n_prototypes=allowed)
+    return plan, drawn.take(order), quotas
 
 
 def _plan_of(whole: Plan, name: Name, m: int, candidates: UniformSample, target: UniformSample | None) -> Plan:

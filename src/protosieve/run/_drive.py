@@ -38,7 +38,8 @@ from protosieve.passes import (
     within_quotas,
 )
 from protosieve.result import Prototypes
-from protosieve.selectors import Best, NothingToChooseError
+from protosieve.sampling import SampledRows
+from protosieve.selectors import Best, NothingToChooseError, Quotas
 
 V = TypeVar("V", bound=Value)
 T = TypeVar("T")
@@ -83,8 +84,10 @@ def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) 
         plan = replace(plan, records=Records.joined([plan.records, *parts]))
         if not job.options.quotas:
             return _of_groups(plan, driver, inputs, target)
-    steps = _within_quotas(plan, driver, inputs) if job.options.quotas else _chosen(plan, driver)
-    found, judge = _driven(steps, driver)
+        plan, drawn, quotas = within_quotas(plan, inputs.groups)
+        found, judge = _driven(_within_quotas(plan, driver, drawn, quotas), driver)
+    else:
+        found, judge = _driven(_chosen(plan, driver), driver)
     return plan.result(found, found.indices, _records(plan, driver, found.indices), judge)
 
 
@@ -125,10 +128,8 @@ def _of_groups(plan: Plan, driver: Driver, inputs: Summary, target: Summary | No
     return plan.result(joined, joined.indices, _records(plan, driver, joined.indices), every[0][1], grouped)
 
 
-def _within_quotas(plan: Plan, driver: Driver, inputs: Summary) -> Summed[Chosen]:
+def _within_quotas(plan: Plan, driver: Driver, drawn: SampledRows, quotas: Quotas) -> Summed[Chosen]:
     """One choice for all rows, with so many of each value of a column."""
-    assert inputs.groups is not None
-    drawn, quotas = within_quotas(plan, inputs.groups)
     if plan.job.options.covers:
         objective: KernelMean | Coverage = plan.coverage
     else:
