@@ -1,5 +1,6 @@
 """Runs beside rows that were chosen before, and rows never to choose."""
 
+import json
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -124,6 +125,29 @@ def test_rows_that_are_kept_twice_are_in_the_result_twice_and_one_has_the_weight
     for place in (4, 5, 6):
         assert 0.0 in (weights[-place], weights[-place - 3])
         assert weights[-place] + weights[-place - 3] == pytest.approx(alone[-place], abs=1e-6)
+
+
+@goals
+@pytest.mark.parametrize("beside", ["keep", "exclude_rows"])
+@pytest.mark.parametrize("of", ["columns", "embedding"])
+def test_tasks_for_label_studio_are_rows_to_keep_or_exclude(goal, beside, of, tmp_path):
+    """As they were written, and as they are exported: `data` is a row, whatever stands beside it."""
+    table = people(300)
+    vectors = np.random.default_rng(0).normal(size=(300, 3)).tolist()
+    table = table.append_column("vector", pa.array(vectors)) if of == "embedding" else table
+    asked = {"goal": goal, "id": "name", **({"embedding": "vector"} if of == "embedding" else {})}
+    first = select(table, 8, **asked)
+    first.save(tmp_path / "tasks.json", output_format="label-studio")
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    choice = [{"value": {"choices": ["yes"]}, "from_name": "label", "type": "choices"}]
+    exported = [{"id": i, "annotations": [{"result": choice}], "meta": {}, **task} for i, task in enumerate(tasks)]
+    (tmp_path / "exported.json").write_text(json.dumps(exported))
+    known = select(table, 8, **asked, **{beside: first.table})
+    for name in ("tasks.json", "exported.json"):
+        found = select(table, 8, **asked, **{beside: tmp_path / name})
+        np.testing.assert_array_equal(found.indices, known.indices)
+        np.testing.assert_array_equal(found.weights, known.weights)
+        assert found.table["name"].equals(known.table["name"])
 
 
 def test_rows_without_an_id_are_not_those_to_keep():

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from protosieve._formatting import counted
@@ -39,7 +40,7 @@ class NamedRows:
         parts = []
         for source in sources:
             pieces = [piece.table for piece in source.pieces(None, 0, BadRows(skip=False))]
-            parts.append(joined(pieces) if pieces else source.schema().empty_table())
+            parts.append(_rows_of_tasks(joined(pieces) if pieces else source.schema().empty_table()))
         return cls(argument, [fingerprint(source) for source in sources], parts)
 
     def __len__(self) -> int:
@@ -148,6 +149,18 @@ class Aside:
         kept = self.keep.records(places, records.table.column_names, first_file)
         numbers, files = (np.append(getattr(records, name), getattr(kept, name)) for name in ("numbers", "files"))
         return Records(numbers, files, joined([records.table, kept.table]))
+
+
+def _rows_of_tasks(part: pa.Table) -> pa.Table:
+    """The rows of a list of tasks for Label Studio, of which each has a row of a result as its ``data``, with empty text
+    for null; other tables as they are.
+    """
+    kind = part.schema.field("data").type if part.column_names.count("data") == 1 else pa.null()
+    if not (pa.types.is_struct(kind) and kind.get_field_index("protosieve_row") >= 0):
+        return part
+    cells = part["data"].combine_chunks().flatten()
+    cells = [pc.if_else(pc.equal(one, ""), None, one) if pa.types.is_string(one.type) else one for one in cells]
+    return pa.table(cells, names=[field.name for field in kind])
 
 
 def rows_of_cells(table: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
