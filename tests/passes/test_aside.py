@@ -127,6 +127,23 @@ def test_rows_that_are_kept_twice_are_in_the_result_twice_and_one_has_the_weight
         assert weights[-place] + weights[-place - 3] == pytest.approx(alone[-place], abs=1e-6)
 
 
+@pytest.mark.parametrize("used", ["embedding", "exclude"])
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float32(), 3), pa.large_list(pa.int8())], ids=str)
+def test_lists_in_a_csv_file_are_those_of_the_rows(used, kind, tmp_path):
+    """Compared or not: a file to label has them as text."""
+    vectors = pa.array(np.random.default_rng(0).integers(-99, 99, (300, 3)).tolist(), kind)
+    table, asked = people(300).append_column("vector", vectors), {"goal": "cover", "id": "name", used: "vector"}
+    first = select(table, 8, **asked)
+    first.save(tmp_path / "first.csv", label_column="digit")
+    found, known = (select(table, 8, keep=keep, **asked) for keep in (tmp_path / "first.csv", first.table))
+    np.testing.assert_array_equal(found.indices, known.indices)
+    assert found.table["vector"].equals(known.table["vector"])
+    broken = pa.table({**{name: first.table[name] for name in table.column_names}, "vector": ["[1, 2"] * 8})
+    if used == "embedding":
+        with pytest.raises(InputError, match=r"keep: row 0: column 'vector' holds '\[1, 2', not a list of numbers"):
+            select(table, 8, keep=broken, **asked)
+
+
 @goals
 @pytest.mark.parametrize("beside", ["keep", "exclude_rows"])
 @pytest.mark.parametrize("of", ["columns", "embedding"])

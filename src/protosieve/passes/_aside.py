@@ -1,7 +1,9 @@
 """Rows with files or tables of their own that stand beside the inputs: chosen before, or never to be chosen."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from protosieve._arrow_types import is_list
 from protosieve._formatting import counted
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg, warn
@@ -45,6 +48,10 @@ class NamedRows:
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
+
+    def like(self, schema: pa.Schema) -> "NamedRows":
+        """With lists where these columns hold lists, and files of text have them spelt as JSON."""
+        return replace(self, parts=[_with_lists(part, schema) for part in self.parts])
 
     def of_group(self, layout: Layout, name: Name) -> "NamedRows":
         """Those of a group."""
@@ -102,6 +109,10 @@ class Aside:
     def is_empty(self) -> bool:
         return not (self.keep.files or self.exclude.files)
 
+    def like(self, schema: pa.Schema) -> "Aside":
+        """With values as columns of the inputs have them."""
+        return Aside(self.keep.like(schema), self.exclude.like(schema))
+
     @property
     def files(self) -> list[dict[str, Any]]:
         return [*self.keep.files, *self.exclude.files]
@@ -152,15 +163,24 @@ class Aside:
 
 
 def _rows_of_tasks(part: pa.Table) -> pa.Table:
-    """The rows of a list of tasks for Label Studio, of which each has a row of a result as its ``data``, with empty text
-    for null; other tables as they are.
-    """
+    """Of a list of tasks for Label Studio the rows in its ``data``, empty text as null; else the table as it is."""
     kind = part.schema.field("data").type if part.column_names.count("data") == 1 else pa.null()
     if not (pa.types.is_struct(kind) and kind.get_field_index("protosieve_row") >= 0):
         return part
     cells = part["data"].combine_chunks().flatten()
     cells = [pc.if_else(pc.equal(one, ""), None, one) if pa.types.is_string(one.type) else one for one in cells]
     return pa.table(cells, names=[field.name for field in kind])
+
+
+def _with_lists(part: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A column that cannot be read as lists stays text, and is told of where it is needed."""
+    for place, name in enumerate(part.column_names):
+        kind = schema.field(name).type if name in schema.names else pa.null()
+        if pa.types.is_string(part.column(place).type) and is_list(kind):
+            with suppress(ValueError, pa.ArrowException):
+                cells = [None if cell is None else json.loads(cell) for cell in part.column(place).to_pylist()]
+                part = part.set_column(place, name, pa.array(cells, kind))
+    return part
 
 
 def rows_of_cells(table: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:

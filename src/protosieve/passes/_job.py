@@ -155,7 +155,7 @@ def job_of(
         inputs=partitions_of(inputs, options.partition_rows),
         targets=partitions_of(target, options.partition_rows) if target else [],
         command=command,
-        aside=Aside() if aside is None else aside,
+        aside=Aside() if aside is None else aside.like(check_schemas(inputs)),
         groups=groups_of([*inputs, *target], options),
     )
 
