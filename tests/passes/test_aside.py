@@ -117,7 +117,7 @@ def test_rows_that_are_kept_twice_are_in_the_result_twice_and_one_has_the_weight
     """The file of a second round has the rows of the first, which is told of where rows have ids."""
     table = people(300)
     once = select(table, 5, goal=goal, id="name", keep=table.slice(0, 6))
-    with pytest.warns(ProtosieveWarning, match="keep: 3 rows have the id of another, and each is in the result; the"):
+    with pytest.warns(ProtosieveWarning, match="keep: 3 rows have the id of another, and each is in the result; whe"):
         found = select(table, 5, goal=goal, id="name", keep=[table.slice(0, 6), table.slice(3, 3)])
     assert sorted(found.indices[~found.is_new].tolist()) == list(range(-9, 0))
     np.testing.assert_array_equal(found.indices[found.is_new], once.indices[once.is_new])

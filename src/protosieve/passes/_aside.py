@@ -124,7 +124,7 @@ class Aside:
         if twice:
             warn(
                 f"{arg('keep')}: {counted(twice, 'row')} {'has' if twice == 1 else 'have'} the id of another, and each "
-                "is in the result; the file of a round has the rows that it kept, so give the last round's only"
+                "is in the result; where the file of a round has the rows that it kept too, give the last one only"
             )
 
     def of_group(self, layout: Layout, name: Name) -> "Aside":
