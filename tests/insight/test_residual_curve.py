@@ -147,4 +147,6 @@ def test_kernels_that_can_be_negative_have_a_curve_too():
 def test_the_sentence_says_whether_fewer_would_have_done():
     assert "Each of them counts" in curve_sentence(ResidualCurve([1, 2, 3, 4], [0.5, 0.3, 0.2, 0.1]))
     assert "2 would carry 90.0 %, nearly as much" in curve_sentence(ResidualCurve([1, 2, 3, 4], [0.5, 0.1, 0.1, 0.1]))
+    left = curve_sentence(ResidualCurve([1, 2, 3, 4], [0.7, 0.66, 0.6, 0.57]), covers=True)
+    assert left.endswith("with all 4 it is 43.0 %. Each of them counts.")
     assert curve_sentence(ResidualCurve([1], [0.25])) == "One prototype carries 75.0 %."

@@ -21,7 +21,7 @@ _STEPS = 500  # members added one by one: O(steps^3 + steps m d)
 _MOST = 10_000  # prototypes: mu = K w is O(m^2 d)
 _POINTS = 200  # shown where there are more than _STEPS
 _EQUAL = {cls.__name__ for cls in SELECTORS if cls.weighs_equally}
-_NEARLY = 1.25  # times as much left is nearly as good
+_NEARLY, _MOST_OF_IT = 1.25, 0.95  # nearly as good: so many times as much left, and of what is carried so much
 _NOTHING = 1e-9  # a residual too small to matter
 _NO_DATA = "It takes rows of the data to say what fewer of them cover: give data."
 _AGREES = 1e-7  # of the bound: how far ``w'K w / 2`` may be from the value where weights are the best
@@ -158,7 +158,8 @@ def curve_sentence(curve: ResidualCurve, covers: bool = False) -> str:
     found = list(zip(curve.count, curve.residual, strict=True))
     half, at_half = [point for point in found if point[0] <= max(1, kept // 2)][-1]
     said = f"With {half:,} of them {percent(at_half)} is {done}; with all {kept:,} it is {percent(last)}."
-    enough, left = next(point for point in found if point[1] <= _NEARLY * last + _NOTHING)
+    most_left = min(_NEARLY * last + _NOTHING, 1 - _MOST_OF_IT * (1 - last))
+    enough, left = next(point for point in found if point[1] <= most_left)
     used = kept - curve.idle
     if enough > 0.8 * used:
         return f"{said} {'Each of them' if used == kept else f'Each of the {used:,} that weigh something'} counts."
