@@ -6,6 +6,8 @@ anything: a run that was decided by less than rounding cannot be compared.
 """
 
 import math
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -13,11 +15,13 @@ from itertools import combinations, pairwise
 from statistics import NormalDist, mean
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize, nnls
 from scipy.spatial.distance import cdist
 
-from protosieve.passes import Records, joined_partition, read_blocks, settle
+from protosieve.passes import Records, TextsPass, joined_partition, learnt, read_blocks, settle
 from protosieve.run import conclude
 
 
@@ -615,6 +619,8 @@ def weighted_quantile(values, weights, share):
 
 def select_in_turn(job):
     """A run over partitions, one after the other in this thread: what `protosieve.run.choose` must give anywhere."""
+    if job.layout.unlearnt:
+        job = learnt(job, merged_in_turn(TextsPass.of(job), job.inputs))
     inputs = merged_in_turn(job.survey(), job.inputs)
     target = merged_in_turn(job.survey(of_target=True), job.targets) if job.targets else None
     if job.options.per is not None:
@@ -819,3 +825,79 @@ def usual_date(text, day_first):
         except ValueError:
             continue
     return None
+
+
+def text_row(text, features):
+    """The row of one text, by its words, one after the other, and Python's whole numbers."""
+    spaced = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in text_folded(text))
+    words = spaced.split()
+    table = {
+        int(own): steps * features.scale.astype(float)
+        for own, steps in zip(features.hashes, features.steps, strict=True)
+    }
+    row = np.zeros(len(features.scale))
+    for word, times in Counter(words).items():
+        for feature in [text_hash(word), *text_pieces(word)]:
+            row += (1 + math.log(times)) * table.get(feature, 0.0)
+    for (left, right), times in Counter(pairwise(words)).items():
+        row += (1 + math.log(times)) * table.get(mixed((text_hash(left) * RADIX + text_hash(right)) % 2**64), 0.0)
+    return (
+        np.append(row / np.linalg.norm(row), 0)
+        if row.any()
+        else np.append(row, float(features.width > 0))[: features.width]
+    )
+
+
+RADIX = 0x9E3779B97F4A7C15
+
+
+def text_folded(text):
+    return pc.utf8_lower(pc.utf8_normalize(pa.array([text]), "NFKC"))[0].as_py()
+
+
+def mixed(value):
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+    return value ^ (value >> 31)
+
+
+def text_hash(word):
+    """Of a whole word, with a space before it and one behind."""
+    letters = [mixed(ord(letter) + 1) for letter in f" {word} "]
+    return mixed(sum(letter * RADIX ** (place + 1) for place, letter in enumerate(letters)) % 2**64)
+
+
+def text_pieces(word):
+    """Hashes of its pieces of 3, 4 and 5 characters."""
+    found, padded = [], f" {word} "
+    for size in (3, 4, 5):
+        for start in range(len(padded) - size + 1):
+            rolled = 0
+            for letter in padded[start : start + size]:
+                rolled = (rolled * RADIX + mixed(ord(letter) + 1)) % 2**64
+            found.append(mixed((rolled + size) % 2**64))
+    return found
+
+
+def text_similarities(texts, words_weigh):
+    """Cosines between texts on all of their main axes, from dense matrices; for few texts, none of which is empty."""
+    counts = []
+    for text in texts:
+        words, found = text.split(), Counter()
+        for word, times in Counter(words).items():
+            for piece in text_pieces(word):
+                found["piece", piece] += 1 + math.log(times)
+            found["word", word] += 1 + math.log(times)
+        found.update({("word", pair): 1 + math.log(times) for pair, times in Counter(pairwise(words)).items()})
+        counts.append(found)
+    in_texts = Counter(feature for found in counts for feature in found)
+    features = [feature for feature, times in in_texts.items() if times > 1]
+    rare = np.array([math.log((1 + len(texts)) / (1 + in_texts[feature])) + 1 for feature in features])
+    X = np.array([[found[feature] for feature in features] for found in counts]) * rare
+    is_piece = np.array([kind == "piece" for kind, _ in features])
+    X[:, ~is_piece] *= words_weigh * math.sqrt((X[:, is_piece] ** 2).sum() / (X[:, ~is_piece] ** 2).sum())
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    left, values, _ = np.linalg.svd(X, full_matrices=False)
+    rows = (left * np.sqrt(values))[:, values > 1e-3 * values[0]]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows @ rows.T

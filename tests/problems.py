@@ -53,3 +53,21 @@ generic_problems = st.integers(0, 2**32 - 1).map(make_problem)
 
 # Sizes by hypothesis: it does dwell on one row, one prototype, as many prototypes as rows.
 problems = st.builds(make_problem, st.integers(0, 2**32 - 1), st.integers(1, 50), st.integers(1, 30))
+
+
+TOPICS = {
+    "sport": "goal goalkeeper match team player score league coach season kick",
+    "money": "stock rate interest bank share price market trade fund profit",
+    "food": "soup bread cheese onion recipe oven butter garlic dinner taste",
+    "space": "orbit rocket planet launch moon crater probe star mission comet",
+}
+
+
+def texts_of_topics(n, seed):
+    """Texts of a few words, with the topic that most of these belong to."""
+    rng = np.random.default_rng(seed)
+    common, made = ["the", "a", "of", "it", "is", "was", "today", "very"], []
+    for topic in rng.choice(list(TOPICS), n):
+        own = rng.choice(TOPICS[topic].split(), rng.integers(3, 7))
+        made.append((" ".join(rng.permutation([*own, *rng.choice(common, rng.integers(1, 5))])), str(topic)))
+    return made

@@ -1,5 +1,6 @@
 """The defaults of `select` that say something, for all who take its arguments; it imports nothing, as help is quick."""
 
+BALANCE = "kinds"
 BAD_ROWS = "error"
 GOAL = "match"
 KERNEL = "multiscale"

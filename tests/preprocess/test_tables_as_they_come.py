@@ -160,7 +160,7 @@ def test_names_of_people_are_not_compared_by_their_spelling(rows):
     assert encoding.names == ["town=A", "town=B"] or encoding.names == ["town=B", "town=A"]
     reason = "nearly every value differs: it names rows rather than describing them"
     assert encoding.dropped == {"name": reason}
-    assert encoding.describe()[-1] == f"dropped: name, {reason}; categorical compares the columns it names"
+    assert encoding.describe()[-1] == f"dropped: name, {reason}; text compares the columns it names"
     assert "name" not in settled(table, categorical="name")[0].dropped
 
 

@@ -332,8 +332,8 @@ def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
     table = frame(numbers(300))
     table["photo"] = [b"not a number"] * 300
     path = write(table, tmp_path / "t.parquet")
-    shown = {"image_shape": (1, 2), "image": "photo", "text": "colour", "coordinates": ["c0", "c1"]}
-    found = select(path, 5, **COLUMNS, **shown)
+    shown = {"image_shape": (1, 2), "image": "photo", "text": ["colour"], "coordinates": ["c0", "c1"]}
+    found = select(path, 5, **COLUMNS, **shown, exclude="colour")
     plain = select(path, 5, **COLUMNS, exclude=["colour", "c0", "c1", "photo"])
     assert_same(found, plain)
     assert list(found.feature_names) == ["c2", "c3"]
@@ -345,15 +345,21 @@ def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
 
 def test_the_call_names_the_columns_to_be_shown(tmp_path):
     path = write(frame(numbers(100)).rename(columns={"c0": "x, in m"}), tmp_path / "t.csv")
-    given = {"image_shape": "1x1x3", "image": "colour", "text": "name", "coordinates": ["x, in m", "c1"]}
+    given = {
+        "image_shape": "1x1x3",
+        "image": "colour",
+        "text": ["name"],
+        "coordinates": ["x, in m", "c1"],
+        "exclude": ["name"],
+    }
     assert told_again(select(path, 5, **given)) == given
 
 
 def test_what_is_to_be_shown_is_checked(tmp_path):
     path = write(frame(numbers(100)), tmp_path / "t.csv")
+    with pytest.raises(ParameterError, match=r"image must be the name of one column, got \['kind'\]"):
+        select(path, 5, image=["kind"])
     for name in ("image", "text"):
-        with pytest.raises(ParameterError, match=rf"{name} must be the name of one column, got \['kind'\]"):
-            select(path, 5, **{name: ["kind"]})
         with pytest.raises(InputError, match=rf"{name}: there is no column 'colur'; did you mean 'colour'\?"):
             select(path, 5, **{name: "colur"})
     with pytest.raises(
@@ -712,7 +718,7 @@ def test_texts_that_all_differ_are_not_called_constant(tmp_path):
         InputError,
         match=r"^no column is left to compare rows by: 'text' \(nearly every value differs: it names rows rather than "
         r"describing them\), 'same' \(the same in every row\); add a column of numbers, dates or categories whose "
-        r"values differ, or embeddings of the texts with embedding$",
+        r"values differ, or compare the texts by their words with text$",
     ):
         select(tmp_path / "onlytext.csv", 5)
 

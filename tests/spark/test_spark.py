@@ -59,6 +59,7 @@ def people(n, seed=0):
 
 SLICES = [people(rows, seed) for seed, rows in enumerate([700, 1300, 900])]
 PLAIN = {"exclude": ["vector", "name"], "label": "town", "id": ["name"], "features": ["height", "first.born", "town"]}
+TEXT = {"text": "name", "features": ["name", "height"], "id": ["town"]}
 VECTOR = {"embedding": "vector", "id": ["name"]}
 FEW = {"sample": 500}  # fewer than there are rows, so that all of these are summed up in a second pass
 
@@ -337,7 +338,9 @@ def passes(monkeypatch):
 class TestOnSpark:
     pytestmark = on_spark
 
-    @pytest.mark.parametrize("words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER, GROUPS])
+    @pytest.mark.parametrize(
+        "words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER, GROUPS, TEXT | FEW]
+    )
     def test_the_answer_is_that_of_the_same_partitions_in_one_loop(self, df, words):
         found = protosieve.spark.select(df, 20, **words)
         assert same(found, in_process(options(**words)))

@@ -228,6 +228,15 @@ _COLUMNS = _panel(
         "more.",
     ),
     _option(
+        "text", "NAMES", "Columns of text, compared by their words; the first is what the page shows. Where --features "
+        "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
+    ),
+    _option(
+        "balance", "NAME", "What columns of text weigh: kinds, as much as all others together; columns, as much as "
+        "one of them each.",
+        default=default.BALANCE, offer=lambda: ["kinds", "columns"],
+    ),
+    _option(
         "scale", "NAME", f"How columns of numbers are scaled: {', '.join(SCALES)}; auto standardises, but takes "
         "ranks of heavy-tailed columns.",
         default=default.SCALE, offer=_offer(SCALES),
@@ -312,7 +321,6 @@ _SHOWN = _panel(
         "32x32x3.",
     ),
     _option("image", "NAME", "A column of images: paths, bytes or base64. Kept, not compared."),
-    _option("text", "NAME", "A column of text to read. Kept, not compared."),
     _option(
         "coordinates", "X,Y", "Two columns with the position of each row on a map. Kept, not compared.",
         flags="--map", value=_names,
@@ -351,7 +359,8 @@ COMPARE = (
     *(_TOLD_APART if option.name == "label" else option for option in _COLUMNS), *_KERNEL,
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, replace(_QUIET, panel="Output"))
+_READ = _option("text", "NAME", "A column of text to read.", panel="Report")
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _READ, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

@@ -58,6 +58,8 @@ class View:
             told.pop("image_shape", None)
         if self.image_shape is not None:
             told.pop("image", None)
+        if isinstance(texts := told.get("text"), list):  # those that rows were compared by
+            told["text"] = texts[0] if texts else None
         return replace(self, **told)
 
     @property

@@ -30,6 +30,7 @@ from protosieve.passes._stream import Streamed, StreamPass
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary, SurveyPass
 from protosieve.passes._tables import HeldRows, Records, typed
+from protosieve.passes._texts import Texts, TextsPass, learnt
 
 __all__ = [
     "METHODS",
@@ -63,6 +64,8 @@ __all__ = [
     "Sums",
     "SumsPass",
     "SurveyPass",
+    "Texts",
+    "TextsPass",
     "Value",
     "by_sample",
     "changed",
@@ -75,6 +78,7 @@ __all__ = [
     "kernel_of",
     "key_of",
     "layout_of",
+    "learnt",
     "names",
     "note_excluded",
     "number_of_prototypes",

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ from protosieve._typing import Array
 from protosieve.errors import warn
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.passes._prefetch import prefetched
-from protosieve.preprocess import Layout
+from protosieve.preprocess import LEARNT_FROM, Layout
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 23  # bytes of a block's tables
@@ -135,7 +135,7 @@ def read_as_they_come(
     with closing(
         prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
     ) as parts:
-        for part in parts:
+        for part in _learnt_from(parts, layout):
             if part is not None:
                 waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
@@ -187,6 +187,29 @@ def _read(
         end = max(end, _beyond(bad.noted, furthest))
         yield _Part(i, source.name, before, None, bad.noted, end, bytes_before)
         before += end
+
+
+def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
+    """The same; where texts become numbers by what the first rows tell, these are held back until there are enough."""
+    held: list[_Part] = []
+    for part in parts:
+        if part is None or not layout.unlearnt:
+            yield part
+            continue
+        held.append(part)
+        if sum(one.piece.table.num_rows for one in held if one.piece is not None) >= LEARNT_FROM:
+            layout.learn(_head(held, layout.unlearnt))
+            yield from held
+            held = []
+    if any(one.piece is not None for one in held):
+        layout.learn(_head(held, layout.unlearnt))
+    yield from held
+
+
+def _head(parts: list[_Part], columns: list[str]) -> pa.Table:
+    """So many first rows, however they were cut."""
+    tables = [part.piece.table.select(columns) for part in parts if part.piece is not None]
+    return pa.concat_tables(tables, promote_options="permissive").slice(0, LEARNT_FROM).combine_chunks()
 
 
 def _beyond(bad: list[BadRow], row: int) -> int:

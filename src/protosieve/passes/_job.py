@@ -25,7 +25,7 @@ from protosieve.sampling import EVERY
 # With so many times more rows within the limit than are wanted, three of four may turn out to be unusable. Where all
 # are used, there are enough of them but for one run in a thousand million.
 SPARE = 4
-_DEVIATIONS = 6
+DEVIATIONS = 6
 _IN_ALL, _NUMBERS = 1 << 17, 1 << 25  # rows in the samples of all groups, and numbers in wide ones
 _MANY = 2**31  # prototypes: more than there will be
 
@@ -60,7 +60,7 @@ class Job:
         each = 1 if self.options.covers else 2  # a sample is enough to cover the target: there is nothing to sum up
         if self.options.is_stream:
             return 1 + (each if self.targets else 0)
-        return (2 * each if self.targets else each) + self.options.judges_rows
+        return (2 * each if self.targets else each) + self.options.judges_rows + bool(self.layout.unlearnt)
 
     def survey(self, of_target: bool = False) -> SurveyPass:
         """The first pass, over the inputs or the target."""
@@ -73,7 +73,7 @@ class Job:
             start=self.layout,
             skip=self.skip,
             size=size,
-            limit=limit_of(SPARE * size if self.skip else size + _DEVIATIONS * math.sqrt(size), rows),
+            limit=limit_of(SPARE * size if self.skip else size + DEVIATIONS * math.sqrt(size), rows),
             groups=self._samples(sample_seed(self.seed, of_target), size),
         )
 

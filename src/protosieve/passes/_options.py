@@ -20,7 +20,7 @@ from protosieve.io import STREAM, CsvForm
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
-from protosieve.preprocess import SCALES
+from protosieve.preprocess import BALANCES, SCALES
 from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
@@ -34,7 +34,7 @@ _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__
 
 _FILES = ("inputs", "target", "keep", "exclude_rows")
 _IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
-_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "coordinates")
+_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "text", "coordinates")
 
 
 @storable
@@ -57,6 +57,7 @@ class Options:
     embedding: str | None = None
     categorical: list[str] = dataclasses.field(default_factory=list)
     scale: str = default.SCALE
+    balance: str = default.BALANCE
     max_categories: int = default.MAX_CATEGORIES
     day_first: bool = False
     sample: int | None = None  # None for one that follows from the number of prototypes
@@ -68,7 +69,7 @@ class Options:
     decimal: str | None = None
     image_shape: str | None = None  # such as 28x28
     image: str | None = None
-    text: str | None = None
+    text: list[str] = dataclasses.field(default_factory=list)
     coordinates: list[str] | None = None  # two
     partition_rows: int = default.PARTITION_ROWS
     per: str | None = None  # a column, for each of whose values prototypes are chosen
@@ -85,6 +86,7 @@ class Options:
                 f"rows that cover it; leave one of the two out, or use {others}"
             )
         self._choice("scale", SCALES)
+        self._choice("balance", BALANCES)
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
         if self.sample is not None:
@@ -93,7 +95,7 @@ class Options:
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
         _share(self.n_prototypes)
-        for name in ("label", "image", "text", "per"):
+        for name in ("label", "image", "per"):
             if not isinstance(getattr(self, name), str | None):
                 others = f"; others can go to {arg('id')}" if name == "label" else ""
                 raise ParameterError(f"{arg(name)} must be the name of one column, got {getattr(self, name)!r}{others}")

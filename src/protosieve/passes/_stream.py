@@ -99,7 +99,8 @@ class Streamed(Value):
         return self.job.aside.encoded(encoding, np.zeros((0, len(encoding.names)), np.float32))
 
     def _encoding(self, sample: SampledRows) -> Encoding:
-        return self.survey.settle(self.job.options.scale, self.job.options.max_categories, [sample])
+        options = self.job.options
+        return self.survey.settle(options.scale, options.max_categories, [sample], options.balance)
 
     def _feed(self, block: RowBlock) -> None:
         assert self.choice is not None

@@ -1,5 +1,6 @@
 """Tables become matrices, as they stream by."""
 
+from protosieve.preprocess._build import BALANCES
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._encoding import Encoding
@@ -7,14 +8,19 @@ from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._row_names import is_named_like_id
 from protosieve.preprocess._survey import Survey
+from protosieve.preprocess._text_features import COLUMNS, LEARNT_FROM, TextFeatures
 
 __all__ = [
+    "BALANCES",
+    "COLUMNS",
+    "LEARNT_FROM",
     "SCALES",
     "Encoding",
     "FirstRows",
     "Layout",
     "Moments",
     "Survey",
+    "TextFeatures",
     "is_named_like_id",
     "ratio_differs",
     "whole",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column
+from protosieve.preprocess._columns import Column, TextColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -24,6 +24,8 @@ from protosieve.sampling import SampledRows
 _FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half of its cells different, names rows
 _WIDEST = 256  # columns of numbers; more are of one kind, such as pixels, and ranks of each would take much memory
 _NULLS = 0.1  # of the rows: with fewer the mean is all that a null is
+BALANCES = ("kinds", "columns")
+_JUDGED = 4096  # rows that tell what texts weigh
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -47,6 +49,7 @@ class EncodingBuilder:
     scale: str
     max_categories: int
     samples: Sequence[SampledRows] = ()
+    balance: str = "kinds"
     compares_ids: bool = False
     steps: list[Step] = field(default_factory=list, init=False)
     dropped: dict[str, str] = field(default_factory=dict, init=False)
@@ -68,13 +71,38 @@ class EncodingBuilder:
             for column, place in run:
                 if isinstance(column, CategoryColumn):
                     self._one_hot(column, place, next(tallies))
-                else:
+                elif column.width:
                     self.steps.append(Copied(column.name, column.width, place))
+                else:
+                    self.dropped[column.name] = "no text in it has a word"
         if not self.steps and NUMBERING in self.dropped.values():
             return replace(self, compares_ids=True).build()  # there is nothing else to compare rows by
         if not self.steps:
             raise InputError(_nothing_left(self.dropped))
-        return Encoding(copy.deepcopy(self.layout), self.rows, self.scale, self.steps, self.dropped, self.filled)
+        made = Encoding(copy.deepcopy(self.layout), self.rows, self.scale, self.steps, self.dropped, self.filled)
+        return replace(made, steps=self._balanced(made))
+
+    def _balanced(self, made: Encoding) -> list[Step]:
+        """The steps, texts weighed so that together they tell rows apart as much as all other columns together, or each
+        as much as one column of numbers. A sample tells how much that is.
+        """
+        texts = {column.name for column in self.layout.items if isinstance(column, TextColumn)}
+        is_text = [isinstance(step, Copied) and step.column in texts for step in made.steps]
+        if not self.samples or not any(is_text) or (all(is_text) and self.balance == "kinds"):
+            return made.steps
+        spread = made.transform(self.samples[0].rows[:_JUDGED]).var(axis=0, dtype=np.float64)
+        ends = np.cumsum([0, *(len(step.names) for step in made.steps)])
+        each = np.array([spread[start:end].sum() for start, end in itertools.pairwise(ends)])
+        others, own = each[~np.array(is_text)].sum(), each[np.array(is_text)].sum()
+
+        def factor(nth: int) -> float:
+            mine, wanted = (each[nth], 1.0) if self.balance == "columns" else (own, others)
+            return float(np.sqrt(wanted / mine)) if mine > 0 and wanted > 0 else 1.0
+
+        return [
+            replace(step, factor=factor(nth)) if is_text[nth] and isinstance(step, Copied) else step
+            for nth, step in enumerate(made.steps)
+        ]
 
     def _measures(self, cells: list[_Cell]) -> None:
         """Columns that vary, heavy-tailed ones by their ranks; after them, where many are null, one that says so."""
@@ -166,7 +194,7 @@ class EncodingBuilder:
 def _nothing_left(dropped: Mapping[str, str]) -> str:
     reasons = listing([f"{name!r} ({why})" for name, why in dropped.items()])
     texts = (
-        f", or embeddings of the texts with {arg('embedding')}"
+        f", or compare the texts by their words with {arg('text')}"
         if any(why.endswith(NAMING) for why in dropped.values())
         else ""
     )

@@ -15,6 +15,7 @@ from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import numbers, scattered, seconds, shown
+from protosieve.preprocess._text_features import TextFeatures
 
 _NULL = -1  # the length of a null
 _WORDS = 5  # for "missing" that are told of
@@ -213,6 +214,36 @@ class MatrixColumn(ListColumn):
 
     def _nulls(self, nulls: Array, problems: Problems) -> Array | None:
         return nulls
+
+
+@storable
+@dataclass
+class TextColumn(Column):
+    """Text, compared by its words once their ``features`` are learnt. A null is an empty text."""
+
+    features: TextFeatures | None = None
+    kind: ClassVar[str] = "text"
+    scaled: ClassVar[bool] = False
+
+    @property
+    def width(self) -> int:
+        return 0 if self.features is None else self.features.width
+
+    def label(self, place: int) -> str:
+        return f"{self.name}[{place}]"
+
+    def learn(self, cells: pa.Array) -> None:
+        """What a sample of the column tells."""
+        self.features = TextFeatures.learnt(_as_text(cells))
+
+    def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
+        assert self.features is not None
+        return self.features.rows(_as_text(cells)), None
+
+
+def _as_text(cells: pa.Array) -> pa.Array:
+    """Text as it is; a piece of a file whose values look like numbers has those as text."""
+    return cells if is_text(cells.type) else cells.cast(pa.string())
 
 
 def _of_numbers(kind: pa.DataType) -> bool:

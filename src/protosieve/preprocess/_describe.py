@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from protosieve._cell_texts import EITHER_FIRST
 from protosieve._formatting import counted
 from protosieve.errors import arg
-from protosieve.preprocess._columns import DateColumn, ListColumn, Measure
+from protosieve.preprocess._columns import DateColumn, ListColumn, Measure, TextColumn
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
-from protosieve.preprocess._steps import Missing, OneHot, Ranked, Step
+from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Step
 from protosieve.preprocess._wording import NUMBERING, SPELLING, listing
 
 _FEW = 8  # columns listed one by one
-_COMPARING = {NUMBERING: "features", SPELLING: "categorical"}  # all the same
+_COMPARING = {NUMBERING: "features", SPELLING: "text"}  # all the same
 
 
 def description(
@@ -26,6 +26,7 @@ def description(
         *_ranked(ranked),
         *_categories([step for step in steps if isinstance(step, OneHot)]),
         *_lists(layout, SCALES[scale].words, dropped),
+        *_texts(layout, [step for step in steps if isinstance(step, Copied)]),
         *_dates(layout),
         *_words(layout, dropped),
         *_nulls(filled, ranked, {step.column for step in steps if isinstance(step, Missing)}),
@@ -58,6 +59,13 @@ def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[st
         elif isinstance(column, ListColumn):
             used = sum(column.label(i) not in dropped for i in range(column.width))
             yield f"{column.name}: {used:,} of {counted(column.width, 'column')} {done}"
+
+
+def _texts(layout: Layout, steps: Sequence[Copied]) -> Iterator[str]:
+    lengths = {step.column: step.length for step in steps}
+    for column in layout.items:
+        if isinstance(column, TextColumn) and column.name in lengths:
+            yield f"{column.name}: text, compared by its words in {counted(lengths[column.name], 'column')}"
 
 
 def _categories(steps: Sequence[OneHot]) -> Iterator[str]:

@@ -22,11 +22,13 @@ from protosieve.preprocess._columns import (
     MatrixColumn,
     Measure,
     NumberColumn,
+    TextColumn,
 )
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step, step_of
+from protosieve.preprocess._text_features import TextFeatures
 
 _CELLS, _FEWEST = 1 << 18, 512  # cells encoded at once stay in the cache; of few rows each step takes as long
 _LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for more memory
@@ -44,6 +46,8 @@ class Encoding:
       and two different values of a category by exactly 2 (1 in each of two columns). A mismatch thus weighs as much
       as a usual difference of a number. Standardised, a rare value would weigh more the rarer it is.
     - **Embeddings** are copied as they are.
+    - **Texts** are rows of length one, so that two that share nothing differ by 2 in squared distance; beside other
+      columns they are weighed: by default as much as all of these together.
     - What is the same in every row tells no rows apart, and is dropped.
 
     A category not seen in the survey is "other" where there is such a column, else zeros; so is a null where there
@@ -160,6 +164,11 @@ class Encoding:
                 for column in self._measures
                 if isinstance(column, DateColumn) and column.order
             },
+            "texts": {
+                column.name: column.features.as_dict()
+                for column in self.layout.items
+                if isinstance(column, TextColumn) and column.features is not None
+            },
             "typed": [column.name for column in self.layout.items if getattr(column, "typed", False)],
             "steps": [step.as_dict() for step in self.steps],
             "nulls_replaced": dict(self.filled),
@@ -207,6 +216,8 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
         elif issubclass(_KINDS[kind], Measure):
             fields |= {"words": list(stored.get("missing_words", {}).get(name, []))}
             fields |= {"order": stored.get("order_of_dates", {}).get(name, "")} if kind == DateColumn.kind else {}
+        elif kind == TextColumn.kind:
+            fields |= {"features": TextFeatures.from_dict(stored["texts"][name])}
         elif issubclass(_KINDS[kind], ListColumn):
             fields |= {"length": stored["lengths"][name]}
             require(0 < stored["lengths"][name] <= _LONGEST, f"the length of column {name!r:.40}")
@@ -220,7 +231,8 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
 
 
 _KINDS: dict[str, type[Column]] = {
-    column.kind: column for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, MatrixColumn)
+    column.kind: column
+    for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, MatrixColumn, TextColumn)
 }
 
 

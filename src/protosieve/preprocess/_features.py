@@ -10,7 +10,7 @@ from protosieve._arrow_types import is_list, is_number, is_text, is_time
 from protosieve._cell_texts import DAY_FIRST, EITHER_FIRST
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn
+from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn, TextColumn
 from protosieve.preprocess._wording import listing, meant
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
@@ -19,7 +19,7 @@ _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
-_NOT_FEATURES = ("exclude", "id", "label", "image", "text", "coordinates", "per")  # options that name other columns
+_NOT_FEATURES = ("exclude", "id", "label", "image", "coordinates", "per")  # options that name other columns
 _NEVER_FEATURES = ("exclude", "per")  # these cannot be made features by name either
 
 Options = Mapping[str, Collection[str]]  # the columns that each option names, for quick look-up
@@ -50,8 +50,8 @@ def choose_features(
 
 
 def dtype_of(schema: pa.Schema, columns: Sequence[Column]) -> str:
-    """float32 where no column needs more: the code of a category is exact in both."""
-    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind != "category"]
+    """float32 where no column needs more: the code of a category is exact in both, and text is float32."""
+    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in ("category", "text")]
     narrow = all((kind.value_type if is_list(kind) else kind) in _NARROW for kind in kinds)
     return "float32" if narrow else "float64"
 
@@ -72,6 +72,8 @@ def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
     name, kind = field.name, _plain(field.type)
     if is_list(kind):
         return _list_column(field, kind, options)
+    if name in options["text"] and _may_be_text(kind):
+        return TextColumn(name)
     if pa.types.is_boolean(kind):
         return CategoryColumn(name, typed=True)
     if is_text(kind) or pa.types.is_dictionary(kind):
@@ -84,6 +86,10 @@ def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
         order = (field.metadata or {}).get(b"protosieve", b"").decode()
         return DateColumn(name, order=DAY_FIRST if day_first and order == EITHER_FIRST else order)
     return _EMPTY if pa.types.is_null(kind) else f"{kind}, neither numbers nor text"
+
+
+def _may_be_text(kind: pa.DataType) -> bool:
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _list_column(field: pa.Field, kind: pa.DataType, options: Options) -> Column | str:
@@ -114,6 +120,10 @@ def _check_names(schema: pa.Schema, options: Options) -> None:
                 raise InputError(
                     f"{arg(option)}: column {name!r} is named with {arg(others[0])} too; name it in one of them"
                 )
+    for name in options["text"]:
+        kind = _plain(schema.field(schema.names.index(name)).type)
+        if not (_may_be_text(kind) or pa.types.is_null(kind)):
+            raise InputError(f"{arg('text')}: column {name!r} is {kind}, not text; name a column of text")
     for name in options["embedding"]:
         kind = _plain(schema.field(schema.names.index(name)).type)
         if not is_list(kind):

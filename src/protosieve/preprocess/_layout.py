@@ -14,7 +14,7 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems
+from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems, TextColumn
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -36,6 +36,7 @@ class Layout:
     ``date``      dates, timestamps, times, durations               seconds; a null is NaN
     ``category``  text, booleans, numbers named in ``categorical``  a code; a null is -1, an unknown value -2
     ``embedding`` lists of numbers named as such                    one column per value
+    ``text``      text named as such                                256 columns at most: see `TextFeatures`
     ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
     ============= ================================================= ==========================================
 
@@ -84,18 +85,18 @@ class Layout:
         embedding: Names | None = None,
         categorical: Names = (),
         image: Names | None = None,
-        text: Names | None = None,
+        text: Names = (),
         coordinates: Names | None = None,
         day_first: bool = False,
         per: Names | None = None,
     ) -> "Layout":
         """Choose features from a schema.
 
-        Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image``,
-        ``text`` or ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and
-        ``embedding``. Lists must be named to be used. ``categorical`` names number and date columns whose values are
-        names rather than measures. Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are
-        read where the first rows do not tell.
+        Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image`` or
+        ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and ``embedding``. Lists
+        must be named to be used, and ``text`` to be compared by its words. ``categorical`` names number and date
+        columns whose values are names rather than measures. Features keep the schema's order. ``day_first`` is how
+        dates such as 01/02/2012 are read where the first rows do not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
@@ -160,8 +161,20 @@ class Layout:
         """Columns of lists whose length is not known yet."""
         return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
 
+    @property
+    def unlearnt(self) -> list[str]:
+        """Columns of text of which nothing is learnt yet."""
+        return [column.name for column in self.items if isinstance(column, TextColumn) and column.features is None]
+
+    def learn(self, table: pa.Table) -> None:
+        """Learn what the rows of a table tell of texts; `unlearnt` names its columns."""
+        for column in self.items:
+            if isinstance(column, TextColumn) and column.features is None:
+                column.learn(whole(table.column(column.name)))
+
     def meet(self, table: pa.Table) -> None:
         """Learn unknown list lengths from the first list in a table."""
+        self.learn(table)
         for column in self.items:
             if isinstance(column, ListColumn) and not column.length:
                 column.meet(whole(table.column(column.name)))

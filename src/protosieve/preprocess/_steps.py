@@ -248,12 +248,17 @@ def _places(kept: NDArray[np.int64], other: bool, missing: bool) -> NDArray[np.i
 @storable
 @dataclass(frozen=True, eq=False)
 class Copied(Step):
-    """An embedding, as it is."""
+    """An embedding as it is, or the columns of a text times what it weighs."""
 
     kind: ClassVar[str] = "copied"
     column: str
     length: int
     source: int
+    factor: float = 1.0
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        return super().from_dict({"factor": 1.0, **stored})  # which earlier files do not have
 
     @cached_property
     def names(self) -> list[str]:  # type: ignore[override]  # made when needed: a damaged file may claim any length
@@ -261,13 +266,15 @@ class Copied(Step):
 
     def _check_form(self) -> None:
         require(are_counts(self.source, self.length) and self.length, "the length of embeddings")
+        require(0 < self.factor < np.inf, "what a text weighs")
 
     @property
     def sources(self) -> range:
         return range(self.source, self.source + self.length)
 
     def apply(self, raw: Array, out: NDArray[np.float32]) -> None:
-        out[:] = raw[:, self.source : self.source + self.length]
+        found = raw[:, self.source : self.source + self.length]
+        out[:] = found if self.factor == 1 else found * self.factor
 
 
 _STEPS: dict[str, type[Step]] = {step.kind: step for step in (Scaled, Ranked, Missing, OneHot, Copied)}

@@ -14,7 +14,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.preprocess._build import EncodingBuilder
+from protosieve.preprocess._build import BALANCES, EncodingBuilder
 from protosieve.preprocess._categories import MAX_DISTINCT, MISSING, UNKNOWN
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
@@ -130,6 +130,7 @@ class Survey:
         scale: str = default.SCALE,
         max_categories: int = default.MAX_CATEGORIES,
         samples: Sequence[SampledRows] = (),
+        balance: str = default.BALANCE,
     ) -> Encoding:
         """Decide how rows are encoded.
 
@@ -143,17 +144,22 @@ class Survey:
         samples : sequence of SampledRows
             Raw rows drawn uniformly, of these and perhaps of a target: they tell which columns have heavy tails, and
             with their numbers which ones only number the rows. Without them none does.
+        balance : {"kinds", "columns"}
+            What texts weigh beside other columns: as much as all of these together, or each as much as one of them.
         """
         if scale not in SCALES:
             raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
+        if balance not in BALANCES:
+            raise ParameterError(f"{arg('balance')} must be one of {', '.join(map(repr, BALANCES))}, got {balance!r}")
         if not isinstance(max_categories, numbers.Integral) or isinstance(max_categories, bool) or max_categories < 1:
             raise ParameterError(
                 f"{arg('max_categories')} must be a whole number of at least 1, got {max_categories!r}"
             )
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
-        size = int(max_categories)
-        return EncodingBuilder(self.layout, self.moments, self.tallies, self.rows, scale, size, samples).build()
+        return EncodingBuilder(
+            self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories), samples, balance
+        ).build()
 
     def _check_form(self) -> None:
         categories = self.layout.categories()

@@ -25,11 +25,13 @@ from protosieve.passes import (
     Summary,
     Sums,
     SumsPass,
+    TextsPass,
     Value,
     by_sample,
     join_groups,
     joined_partition,
     kept_of,
+    learnt,
     note_excluded,
     number_of_prototypes,
     numbered,
@@ -66,9 +68,17 @@ def choose(job: Job, driver: Driver) -> Prototypes:
     """
     if job.options.is_stream:
         return driver.one_by_one(_stream(job, driver), job.inputs[0]).result()
+    job = with_texts(job, driver)
     inputs = driver.gather(job.survey(), job.inputs)
     target = driver.gather(job.survey(of_target=True), job.targets) if job.targets else None
     return conclude(job, driver, inputs, target)
+
+
+def with_texts(job: Job, driver: Driver, columns: Sequence[str] = ()) -> Job:
+    """The job, with a pass before the first where columns of text are compared; it reads these ``columns`` too."""
+    if not job.layout.unlearnt:
+        return job
+    return learnt(job, driver.gather(TextsPass.of(job, columns), job.inputs))
 
 
 def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:

@@ -8,7 +8,7 @@ from protosieve._formatting import counted
 from protosieve.means import points_for
 from protosieve.objectives import covering_for
 from protosieve.passes import ROW_BYTES, SPARE, Job, rows_of, sample_size
-from protosieve.preprocess import Layout
+from protosieve.preprocess import COLUMNS, Layout
 
 # In bytes, as `make bench-scale` measures them: Python with its libraries, and what reading takes: a few pieces of a
 # file, and for each column that of a few blocks of rows and of their products. None of it grows with rows, partitions
@@ -139,8 +139,11 @@ def estimate(job: Job, window: int = 1) -> Estimate:
 
 
 def _columns(layout: Layout, max_categories: int) -> int:
-    """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls."""
-    return sum(max_categories + 2 if column.kind == "category" else column.width for column in layout.items)
+    """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls, and
+    every text had all words.
+    """
+    most = {"category": max_categories + 2, "text": COLUMNS}
+    return sum(most.get(column.kind, column.width) for column in layout.items)
 
 
 def _size(rows: int | None, files: int, partitions: int, passes: int) -> str:

@@ -46,6 +46,8 @@ def select(
     label: str | None = None,
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
+    text: str | Sequence[str] | None = None,
+    balance: str = default.BALANCE,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
     day_first: bool = False,
@@ -63,7 +65,6 @@ def select(
     decimal: str | None = None,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
-    text: str | None = None,
     coordinates: Sequence[str] | None = None,
     per: str | None = None,
     split: str = default.SPLIT,
@@ -122,6 +123,12 @@ def select(
         Columns that are kept but not compared by; they come first in the result.
     embedding : column, optional
         A column of lists of numbers, taken as they are; unless ``features`` says more it is the only feature.
+    text : column or columns, optional
+        Columns of text, compared by their words, pairs of words and pieces of words, and the first shown on the page.
+        Where ``features`` or ``embedding`` name the columns to compare by, it is only shown. See docs/text.md.
+    balance : str, default "kinds"
+        What columns of text weigh beside others: ``"kinds"``, together as much as all others together; ``"columns"``,
+        each as much as one column of numbers.
     scale : str, default "auto"
         What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``; ``"auto"`` standardises them, but
         takes the ranks of heavy-tailed ones.
@@ -155,9 +162,9 @@ def select(
         Of the inputs, where their names do not tell.
     image_shape : str or tuple, optional
         Where rows, or their embedding, are images: height and width, perhaps 1, 3 or 4 channels: ``"28x28"``,
-        ``(32, 32, 3)``. Like the next three it says what to show of a row, and changes nothing about the choice.
-    image, text : column, optional
-        A column of images (paths, bytes or base64), and one of text to read. Kept, not compared by.
+        ``(32, 32, 3)``. Like the next two it says what to show of a row, and changes nothing about the choice.
+    image : column, optional
+        A column of images (paths, bytes or base64). Kept, not compared by.
     coordinates : two columns, optional
         Where each row is to stand on a map. Kept, not compared by.
     per : column, optional

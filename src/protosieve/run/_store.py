@@ -18,7 +18,7 @@ from protosieve._atomic import check_replaceable
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve.errors import OutputError, StateFileError, arg, warn
-from protosieve.passes import Choice, Fetched, GroupSums, Job, Options, Summary, Sums, changed
+from protosieve.passes import Choice, Fetched, GroupSums, Job, Options, Summary, Sums, Texts, changed
 
 _HEAD, _LOCK = "run.npz", "run.lock"
 _NO_LOCKS = (
@@ -27,8 +27,8 @@ _NO_LOCKS = (
     errno.EOPNOTSUPP,
 )  # of a file system without locks, where others are not kept out
 _STAGES: dict[str, type | tuple[type, ...]] = {
-    "survey": Summary, "target-survey": Summary, "target-sums": (Sums, GroupSums), "sums": (Sums, GroupSums),
-    "choose": Choice, "fetch": Fetched,
+    "texts": Texts, "survey": Summary, "target-survey": Summary, "target-sums": (Sums, GroupSums),
+    "sums": (Sums, GroupSums), "choose": Choice, "fetch": Fetched,
 }  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _path(folder: Path, stage: str, partition: int) -> Path:
 def _results(folder: Path, job: Job) -> set[Path]:
     """The paths of all results that a run can store."""
     inputs, targets = len(job.inputs), len(job.targets)
-    counts = zip(_STAGES, [inputs, targets, targets, inputs, 1, inputs], strict=True)
+    counts = zip(_STAGES, [inputs, inputs, targets, targets, inputs, 1, inputs], strict=True)
     return {_path(folder, stage, number) for stage, count in counts for number in range(count)}
 
 

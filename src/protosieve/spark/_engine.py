@@ -7,7 +7,7 @@ from typing import TypeVar
 from protosieve.errors import InputError
 from protosieve.passes import Job, Options, Partition, Pass, Value, groups_of, layout_of, seed_of
 from protosieve.result import Prototypes
-from protosieve.run import conclude
+from protosieve.run import conclude, with_texts
 from protosieve.spark._frame import Frame
 from protosieve.spark._tasks import not_the_same, partition_of, title_of
 
@@ -36,6 +36,7 @@ class OnSpark:
 
     def result(self) -> Prototypes:
         """All of it. Only the first pass tells which partitions there are."""
+        self._job = with_texts(self._job, self, self._features)  # by which rows are known again
         inputs = self._gathered(self._job.survey(), self._inputs)
         surveyed = None
         if self._target is not None:

@@ -32,6 +32,8 @@ def select(
     label: str | None = None,
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
+    text: str | Sequence[str] | None = None,
+    balance: str = default.BALANCE,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
     day_first: bool = False,
@@ -43,7 +45,6 @@ def select(
     bad_rows: str = default.BAD_ROWS,
     image_shape: str | Sequence[int] | None = None,
     image: str | None = None,
-    text: str | None = None,
     coordinates: Sequence[str] | None = None,
     per: str | None = None,
     split: str = default.SPLIT,
@@ -52,8 +53,9 @@ def select(
     """The rows of a Spark DataFrame that represent it best, each with a weight.
 
     Two passes over the DataFrame, where its partitions are: the first learns how columns become numbers and draws a
-    sample, with all columns; in the second every row counts in the mean that prototypes are to match. The driver then
-    chooses from the sample. The answer depends on the partitions, the options and the seed alone.
+    sample, with all columns; in the second every row counts in the mean that prototypes are to match. Columns of
+    ``text`` take one more before. The driver then chooses from the sample. The answer depends on the partitions, the
+    options and the seed alone.
 
     Every pass computes the DataFrame again, which must give the same rows in the same partitions and order; other rows
     are an error. Rows of files do. After a join, a ``repartition`` or a random column, cache it or write it to Parquet.
@@ -71,8 +73,8 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, goal, features, exclude, id, label, categorical, scale, max_categories, day_first, kernel, width, \
- sample, random_state, bad_rows, image_shape, image, text, coordinates, per, split
+    method, goal, features, exclude, id, label, categorical, text, balance, scale, max_categories, day_first, \
+ kernel, width, sample, random_state, bad_rows, image_shape, image, coordinates, per, split
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
 

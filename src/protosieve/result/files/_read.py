@@ -53,7 +53,7 @@ _PARAMETERS = {
     "target": list[str] | None,
     "image": str | None,
     "image_shape": str | None,
-    "text": str | None,
+    "text": str | list[str] | None,
     "coordinates": list[str] | None,
     "format": str | None,
     "bad_rows": str,

@@ -1,0 +1,233 @@
+"""Columns of text, compared by their words: from files, tables and streams, wherever the work is done."""
+
+import io
+import signal
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from killed_processes import command_until_a_tick, ended
+from problems import TOPICS, texts_of_topics
+from protosieve import InputError, ParameterError, select
+from protosieve.passes import _row_sample
+from protosieve.preprocess import LEARNT_FROM
+from protosieve.result.files import read_prototypes
+
+pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
+
+ROWS = 900
+
+
+def frame(rows=ROWS, seed=0):
+    """Texts of four topics beside a number and a colour that say nothing of these."""
+    rng = np.random.default_rng([seed, 1])
+    texts, topics = zip(*texts_of_topics(rows, seed), strict=True)
+    made = pd.DataFrame({"id": [f"row {i}" for i in range(rows)], "text": texts, "topic": topics})
+    made["size"] = rng.normal(size=rows).round(3)
+    made["colour"] = rng.choice(["red", "blue"], rows)
+    made.loc[rng.integers(rows, size=3), "text"] = None
+    return made
+
+
+ONLY = {"features": "text", "text": "text", "id": "id"}
+BESIDE = {"text": "text", "label": "topic", "id": "id"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three files, sorted by topic."""
+    folder = tmp_path_factory.mktemp("texts")
+    table = frame().sort_values("topic", kind="stable")
+    for i, part in enumerate(np.array_split(np.arange(ROWS), 3)):
+        table.iloc[part].to_parquet(folder / f"{i}.parquet", row_group_size=100, index=False)
+    return folder
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.indices, other.indices)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.rows, other.rows)
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_texts_are_compared_by_their_words(goal):
+    """Of each topic there are some among the few that are chosen, and next to nothing is left of rows like them."""
+    found = select(frame(), 12, goal=goal, **ONLY)
+    assert set(frame()["topic"].iloc[found.indices]) == set(TOPICS)
+    assert found.residual < found.provenance["residual_of_random_rows"]
+    assert "text: text, compared by its words" in found.encoding.describe()[0]
+    assert found.to_pandas()["text"].tolist() == frame()["text"].iloc[found.indices].tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("options", [ONLY, BESIDE], ids=["alone", "beside"])
+def test_files_and_tables_are_alike(tmp_path, ending, options):
+    table, path = frame(), tmp_path / f"rows.{ending}"
+    if ending == "csv":
+        table.to_csv(path, index=False)
+    elif ending == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_parquet(path)
+    assert_same(select(path, 10, **options), select(table, 10, **options))
+
+
+def test_dictionaries_of_texts_are_texts():
+    table = pa.Table.from_pandas(frame())
+    coded = table.set_column(1, "text", table["text"].dictionary_encode())
+    assert_same(select(coded, 10, **BESIDE), select(table, 10, **BESIDE))
+
+
+@pytest.mark.parametrize("sample", [None, 200])
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_any_number_of_workers_gives_the_same_answer(folder, sample, goal):
+    asked = {"partition_rows": 150, "sample": sample, "goal": goal, **BESIDE}
+    alone = select(folder, 10, **asked)
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+        for executor in (threads, processes):
+            assert_same(select(folder, 10, executor=executor, **asked), alone)
+
+
+def test_how_texts_become_numbers_does_not_depend_on_the_order_of_files_in_a_sample(folder, monkeypatch):
+    """All texts, or some of them drawn by their row numbers, wherever partitions are cut."""
+    whole = select(folder, 10, partition_rows=10_000, **ONLY).encoding
+    monkeypatch.setattr("protosieve.passes._texts.LEARNT_FROM", 250)
+    few = [select(folder, 10, partition_rows=rows, **ONLY).encoding for rows in (150, 150)]
+    learnt = [one.layout.items[0].features for one in (whole, *few)]
+    assert len(learnt[0].hashes) > len(learnt[1].hashes)
+    np.testing.assert_array_equal(learnt[1].steps, learnt[2].steps)
+
+
+@pytest.mark.parametrize("life", [2, 9])
+def test_killed_and_gone_on_with_it_is_the_same_byte_for_byte(folder, tmp_path, life):
+    """In the pass over texts, and in the survey."""
+
+    def words(name, *more):
+        asked = ["--text", "text", "--id", "id", "--label", "topic", "--partition-rows", "150", "--quiet"]
+        return ["select", str(folder), "-m", "10", *asked, "-o", str(tmp_path / f"{name}.csv"), *more]
+
+    assert ended(command_until_a_tick, 0, 512, words("whole")) == 0
+    given = words("killed", "--work", str(tmp_path / "work"))
+    assert ended(command_until_a_tick, life, 512, given) == -signal.SIGKILL
+    assert ended(command_until_a_tick, 0, 512, given) == 0
+    assert (tmp_path / "killed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def feed(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return feed
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_standard_input_learns_from_its_first_rows(stdin, goal):
+    table = frame(LEARNT_FROM + 3000)
+    stdin(table.to_csv(index=False).encode())
+    found = select("-", 12, goal=goal, **ONLY)
+    assert found.n_seen == len(table)
+    assert set(table["topic"].iloc[found.indices]) == set(TOPICS)
+    assert found.residual < found.provenance["residual_of_random_rows"]
+
+
+@pytest.mark.parametrize("rows", [120, LEARNT_FROM + 700])
+def test_a_stream_of_tables_is_the_same_however_it_is_cut(rows):
+    table = pa.Table.from_pandas(frame(rows), preserve_index=False)
+    whole = select(iter([table]), 8, **BESIDE)
+    for size in (501, 4000):
+        pieces = [table.slice(start, size) for start in range(0, rows, size)]
+        assert_same(select(iter(pieces), 8, **BESIDE), whole)
+
+
+def test_prototypes_of_texts_stand_for_those_of_a_target():
+    """The target is of one topic, and so are they."""
+    table = frame()
+    found = select(table, 8, target=table[table["topic"] == "food"], **ONLY)
+    topics = table["topic"].iloc[found.indices]
+    assert found.weights[(topics == "food").to_numpy()].sum() > 0.9 * found.weights.sum()
+
+
+def test_texts_that_were_kept_are_not_chosen_again_and_cover():
+    table = frame()
+    kept = table[table["topic"].isin(["food", "money"])].iloc[:40]
+    found = select(table, 8, keep=kept, goal="cover", **ONLY)
+    assert found.is_new.sum() == 8
+    assert not set(found.to_pandas()["id"][found.is_new]) & set(kept["id"])
+    assert set(table["topic"].iloc[found.indices[found.is_new]]) >= {"sport", "space"}
+
+
+def test_prototypes_of_texts_for_each_value_of_a_column():
+    found = select(frame(), 3, per="topic", text="text", features="text", goal="cover").to_pandas()
+    assert found["topic"].value_counts().to_dict() == dict.fromkeys(TOPICS, 3)
+
+
+def spread(result, name):
+    """Of the encoded columns of a column of the table."""
+    names = [one.partition("[")[0].partition("=")[0] for one in result.encoding.names]
+    encoded = result.encoding.encode(frame())
+    return float(encoded[:, [one == name for one in names]].var(axis=0, dtype=np.float64).sum())
+
+
+def test_texts_weigh_as_much_as_all_other_columns_or_as_one():
+    kinds = select(frame(), 10, text="text", exclude="topic", id="id")
+    others = spread(kinds, "size") + spread(kinds, "colour")
+    assert spread(kinds, "text") == pytest.approx(others, rel=1e-3)
+    columns = select(frame(), 10, text="text", exclude="topic", id="id", balance="columns")
+    assert spread(columns, "text") == pytest.approx(1, rel=1e-3)
+    assert spread(columns, "size") == pytest.approx(1, rel=1e-3)
+
+
+def test_two_columns_of_texts_share_what_texts_weigh():
+    table = frame().assign(title=[text for text, _ in texts_of_topics(ROWS, seed=8)])
+    found = select(table, 10, text=["text", "title"], exclude=["topic", "colour"], id="id")
+    encoded = found.encoding.encode(table).var(axis=0, dtype=np.float64)
+    is_text = np.array([name.startswith(("text[", "title[")) for name in found.encoding.names])
+    assert encoded[is_text].sum() == pytest.approx(encoded[~is_text].sum(), rel=1e-3)
+
+
+def test_a_result_file_knows_how_texts_became_numbers(tmp_path):
+    found = select(frame(), 10, output=tmp_path / "out.parquet", **BESIDE)
+    again = read_prototypes(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(again.encoding.encode(frame(50, 7)), found.encoding.encode(frame(50, 7)))
+
+
+def test_where_other_columns_are_named_to_compare_by_a_text_is_only_shown():
+    found = select(frame(), 10, features="size", text="text")
+    assert found.encoding.names == ["size"]
+    assert "text" in found.table.column_names
+    assert select(frame(), 10, text="text", exclude=["text", "topic", "id"]).encoding.names[0] == "size"
+
+
+def test_numbers_are_no_text():
+    with pytest.raises(InputError, match="text: column 'size' is double, not text; name a column of text"):
+        select(frame(), 10, text="size")
+    with pytest.raises(ParameterError, match="balance must be one of kinds, columns, got 'equal'"):
+        select(frame(), 10, text="text", balance="equal")
+
+
+@pytest.mark.parametrize("texts", [[""] * 40, [None] * 40, ["?!"] * 40])
+def test_texts_without_a_word_are_told_of(texts):
+    table = pa.table({"text": pa.array(texts, pa.string()), "size": np.arange(40.0)})
+    found = select(table, 5, text="text")
+    assert found.encoding.names == ["size"]
+    assert "dropped: text, no text in it has a word" in found.encoding.describe()
+    with pytest.raises(InputError, match=r"no column is left to compare rows by: 'text' \(no text in it has a word\)"):
+        select(table.select(["text"]), 5, text="text")
+
+
+def test_text_that_no_option_names_is_told_of_with_the_option():
+    (line,) = [one for one in select(frame(), 5, exclude="id").encoding.describe() if "dropped: text" in one]
+    assert "text compares" in line
+
+
+def test_few_rows_of_heavy_texts_are_learnt_from(folder, monkeypatch):
+    """Columns weigh too much to keep those of all sampled rows."""
+    monkeypatch.setattr(_row_sample, "_HELD", 1 << 14)
+    assert set(pq.read_table(folder)["topic"].to_pylist()) == set(TOPICS)
+    assert len(select(folder, 12, **ONLY)) == 12
