@@ -829,8 +829,7 @@ def usual_date(text, day_first):
 
 def text_row(text, features):
     """The row of one text, by its words, one after the other, and Python's whole numbers."""
-    spaced = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in text_folded(text))
-    words = spaced.split()
+    words = "".join(map(text_spaced, text_folded(text))).split()
     table = {
         int(own): steps * features.scale.astype(float)
         for own, steps in zip(features.hashes, features.steps, strict=True)
@@ -849,6 +848,15 @@ def text_row(text, features):
 
 
 RADIX = 0x9E3779B97F4A7C15
+
+
+def text_spaced(letter):
+    """Letters, digits and marks as they are, ideographs and emoji as words of their own, all else as a space."""
+    kind = unicodedata.category(letter)
+    if letter == "\ufe0f" or not (kind[0] in "LNM" or kind == "So"):
+        return "" if letter == "\ufe0f" else " "
+    alone = kind == "So" or unicodedata.name(letter, "").startswith(("CJK", "HIRAGANA", "KATAKANA"))
+    return f" {letter} " if alone else letter
 
 
 def text_folded(text):

@@ -16,7 +16,7 @@ from protosieve.preprocess import _text_features as text_features
 from volumes import volume
 
 LEARNT = TextFeatures.learnt(pa.array([text for text, _ in texts_of_topics(300, seed=0)]))
-letters = st.sampled_from("abcdeé ßΛжÄ中文日本語१2 -_'.!\n🙂\u0301ﬁ")
+letters = st.sampled_from("abcdeé ßΛжÄ中文日本語カな१2 -_'.!\n🙂❤\ufe0f\u0301ﬁ")
 texts = st.text(letters, max_size=40) | st.sampled_from([text for text, _ in texts_of_topics(50, seed=1)])
 lists_of_texts = st.lists(st.none() | texts, min_size=1, max_size=12)
 
@@ -58,6 +58,14 @@ def test_texts_of_a_topic_are_alike_also_where_their_words_are_new_or_misspelt()
     assert (topics[:300][nearest] == topics[300:]).mean() > 0.9
     a, b, c = LEARNT.rows(pa.array(["the goalkeeper saved it", "goalkepers savd", "interest rates rise"]))
     assert a @ b > a @ c
+
+
+def test_texts_without_spaces_and_emoji_are_alike_where_they_share_signs():
+    sample = ["忘记密码了怎么办", "怎么修改密码", "欧元兑美元汇率", "欧元的汇率是多少", "❤️ good", "bad 👎", "❤ fine"]
+    card, lost, euro, rate, heart, down, other = TextFeatures.learnt(pa.array(sample)).rows(pa.array(sample))
+    assert card @ lost > 0.2 > card @ euro
+    assert euro @ rate > 0.2 > rate @ lost
+    assert heart @ other > 0.2 > heart @ down
 
 
 def test_rows_have_length_one_and_texts_without_a_word_are_like_each_other_alone():

@@ -13,7 +13,7 @@ import pytest
 
 from killed_processes import command_until_a_tick, ended
 from problems import TOPICS, texts_of_topics
-from protosieve import InputError, ParameterError, select
+from protosieve import InputError, ParameterError, cli, select
 from protosieve.passes import _row_sample
 from protosieve.preprocess import LEARNT_FROM
 from protosieve.result.files import read_prototypes
@@ -204,26 +204,40 @@ def test_where_other_columns_are_named_to_compare_by_a_text_is_only_shown():
     assert select(frame(), 10, text="text", exclude=["text", "topic", "id"]).encoding.names[0] == "size"
 
 
+def test_the_summary_shows_texts_before_other_columns(tmp_path, capsys):
+    frame()[["size", "colour", "topic", "id", "text"]].to_csv(tmp_path / "rows.csv", index=False)
+    assert cli.main(["select", str(tmp_path / "rows.csv"), "-m", "3", "--text", "text", "--id", "id"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["row"]]
+    assert line.split()[4:7] == ["id", "text", "size"]
+
+
 def test_numbers_are_no_text():
-    with pytest.raises(InputError, match="text: column 'size' is double, not text; name a column of text"):
+    with pytest.raises(InputError, match="text: column 'size' holds numbers, not text; name a column of text"):
         select(frame(), 10, text="size")
+    for other in ("id", "label", "categorical"):
+        with pytest.raises(InputError, match=f"text: column 'text' is named with {other} too; name it in one of them"):
+            select(frame(), 10, text="text", **{other: "text"})
+    with pytest.raises(ParameterError, match="balance='columns' is for columns of text, and none is named"):
+        select(frame(), 10, balance="columns")
     with pytest.raises(ParameterError, match="balance must be one of kinds, columns, got 'equal'"):
         select(frame(), 10, text="text", balance="equal")
 
 
-@pytest.mark.parametrize("texts", [[""] * 40, [None] * 40, ["?!"] * 40])
+@pytest.mark.parametrize("texts", [pa.array(["", None, "?!"] * 20), pa.nulls(60)], ids=["of text", "of nothing"])
 def test_texts_without_a_word_are_told_of(texts):
-    table = pa.table({"text": pa.array(texts, pa.string()), "size": np.arange(40.0)})
+    table = pa.table({"text": texts, "size": np.arange(60.0)})
     found = select(table, 5, text="text")
     assert found.encoding.names == ["size"]
     assert "dropped: text, no text in it has a word" in found.encoding.describe()
-    with pytest.raises(InputError, match=r"no column is left to compare rows by: 'text' \(no text in it has a word\)"):
+    with pytest.raises(InputError, match=r"no text in it has a word|there is no value in any column"):
         select(table.select(["text"]), 5, text="text")
 
 
 def test_text_that_no_option_names_is_told_of_with_the_option():
     (line,) = [one for one in select(frame(), 5, exclude="id").encoding.describe() if "dropped: text" in one]
     assert "text compares" in line
+    (line,) = select(frame(), 5, features="text").encoding.describe()
+    assert line.endswith("the rest as 'other', nulls as 'missing'; text compares it by its words")
 
 
 def test_few_rows_of_heavy_texts_are_learnt_from(folder, monkeypatch):

@@ -70,12 +70,14 @@ def _indented(line: str) -> str:
 
 
 def _columns(result: Prototypes) -> list[TableColumn]:
-    """The heaviest prototypes: our columns, then ids and label, then the first of the others."""
+    """The heaviest prototypes: our columns, then ids and label, then texts and the first of the others."""
     top = result.table.slice(0, _TOP)
     parameters = (result.provenance or {})["parameters"]
     named = len(parameters["id"]) + (parameters["label"] is not None) + (parameters["per"] is not None)
-    names = top.column_names[: len(OURS) + named + _THEIRS]
-    return [_column(name, arrow_values(top.column(i))) for i, name in enumerate(names)]
+    names, first = top.column_names, len(OURS) + named
+    texts = dict.fromkeys(place for place, name in enumerate(names) if place >= first and name in parameters["text"])
+    places = list(dict.fromkeys([*range(first), *texts, *range(first, len(names))]))[: first + _THEIRS]
+    return [_column(names[place], arrow_values(top.column(place))) for place in places]
 
 
 def _column(name: str, values: list[Any]) -> TableColumn:

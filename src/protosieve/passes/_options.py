@@ -87,6 +87,10 @@ class Options:
             )
         self._choice("scale", SCALES)
         self._choice("balance", BALANCES)
+        if self.balance != default.BALANCE and not self.text:
+            raise ParameterError(
+                f"{arg('balance', self.balance)} is for columns of text, and none is named; name one with {arg('text')}"
+            )
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
         if self.sample is not None:

@@ -17,14 +17,14 @@ _COMPARING = {NUMBERING: "features", SPELLING: "text"}  # all the same
 
 
 def description(
-    layout: Layout, scale: str, steps: Sequence[Step], filled: Mapping[str, int], dropped: Mapping[str, str]
+    layout: Layout, rows: int, scale: str, steps: Sequence[Step], filled: Mapping[str, int], dropped: Mapping[str, str]
 ) -> list[str]:
     """What is done with which columns, which nulls are filled in, and what is not used, and why."""
     ranked = [step.column for step in steps if isinstance(step, Ranked)]
     return [
         *_measures(layout, SCALES[scale].words, {*dropped, *ranked}),
         *_ranked(ranked),
-        *_categories([step for step in steps if isinstance(step, OneHot)]),
+        *_categories([step for step in steps if isinstance(step, OneHot)], rows),
         *_lists(layout, SCALES[scale].words, dropped),
         *_texts(layout, [step for step in steps if isinstance(step, Copied)]),
         *_dates(layout),
@@ -68,19 +68,20 @@ def _texts(layout: Layout, steps: Sequence[Copied]) -> Iterator[str]:
             yield f"{column.name}: text, compared by its words in {counted(lengths[column.name], 'column')}"
 
 
-def _categories(steps: Sequence[OneHot]) -> Iterator[str]:
+def _categories(steps: Sequence[OneHot], rows: int) -> Iterator[str]:
     """A line each; of many, one line for all of the same description."""
     if len(steps) <= _FEW:
-        yield from (f"{step.column}: {_category(step)}" for step in steps)
+        yield from (f"{step.column}: {_category(step, rows)}" for step in steps)
         return
-    for word, names in _by_word((step.column, _category(step)) for step in steps).items():
+    for word, names in _by_word((step.column, _category(step, rows)) for step in steps).items():
         yield f"{listing(names)}: {word}{' each' if len(names) > 1 else ''}"
 
 
-def _category(step: OneHot) -> str:
+def _category(step: OneHot, rows: int) -> str:
     nulls = ", nulls as 'missing'" if step.missing else ""
     if step.other:
-        return f"{len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}"
+        words = f"; {arg('text')} compares it by its words" if 2 * step.distinct > rows else ""
+        return f"{len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}{words}"
     return f"{step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
 
 

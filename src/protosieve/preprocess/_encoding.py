@@ -148,7 +148,7 @@ class Encoding:
 
     def marked(self) -> list[str]:
         """The same with arguments marked, for readers that call them otherwise: see `protosieve.errors`."""
-        return description(self.layout, self.scale, self.steps, self.filled, self.dropped)
+        return description(self.layout, self.rows, self.scale, self.steps, self.filled, self.dropped)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: by this alone rows could be encoded again."""

@@ -72,7 +72,7 @@ def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
     name, kind = field.name, _plain(field.type)
     if is_list(kind):
         return _list_column(field, kind, options)
-    if name in options["text"] and _may_be_text(kind):
+    if name in options["text"]:
         return TextColumn(name)
     if pa.types.is_boolean(kind):
         return CategoryColumn(name, typed=True)
@@ -123,7 +123,13 @@ def _check_names(schema: pa.Schema, options: Options) -> None:
     for name in options["text"]:
         kind = _plain(schema.field(schema.names.index(name)).type)
         if not (_may_be_text(kind) or pa.types.is_null(kind)):
-            raise InputError(f"{arg('text')}: column {name!r} is {kind}, not text; name a column of text")
+            found = "numbers" if is_number(kind) else "dates or times" if is_time(kind) else str(kind)
+            raise InputError(f"{arg('text')}: column {name!r} holds {found}, not text; name a column of text")
+        others = [other for other in ("id", "label", "categorical", "per") if name in options[other]]
+        if others:
+            raise InputError(
+                f"{arg('text')}: column {name!r} is named with {arg(others[0])} too; name it in one of them"
+            )
     for name in options["embedding"]:
         kind = _plain(schema.field(schema.names.index(name)).type)
         if not is_list(kind):

@@ -34,7 +34,9 @@ _LONGEST = 4096  # characters that are learnt from
 _LEAST = 1e-3  # of the largest singular value
 _ROUNDS, _SPARE = 4, 10  # of the search for main axes
 _STEPS = 127  # of a coordinate, on each side
-_SEPARATORS = r"[^\p{L}\p{N}\p{M}]+"
+_UNSEEN = r"[\x{FE00}-\x{FE0F}\x{200D}]"  # how a sign is drawn, and what joins two
+_SEPARATORS = r"[^\p{L}\p{N}\p{M}\p{So}]+"
+_WORDS_ALONE = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{So}])"  # of scripts without spaces, and signs such as emoji
 _MIXERS = [(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)]
 _RADIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -160,7 +162,9 @@ class _Counts:
     @classmethod
     def of(cls, cells: pa.Array) -> "_Counts":
         text = pc.utf8_lower(pc.utf8_normalize(_valid(cells), "NFKC"))
-        spaced = pc.utf8_trim_whitespace(pc.replace_substring_regex(text, _SEPARATORS, " "))
+        for pattern, by in ((_UNSEEN, ""), (_SEPARATORS, " "), (_WORDS_ALONE, r" \1 ")):
+            text = pc.replace_substring_regex(text, pattern, by)
+        spaced = pc.utf8_trim_whitespace(text)
         lists = pc.utf8_split_whitespace(spaced.fill_null(""))
         coded = lists.flatten().dictionary_encode()
         is_word = pc.not_equal(coded.dictionary, "").to_numpy(zero_copy_only=False)
