@@ -13,6 +13,7 @@ from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Step
 from protosieve.preprocess._wording import NUMBERING, SPELLING, listing
 
 _FEW = 8  # columns listed one by one
+_MANY = 20  # categories, if they are of half of the rows, may be texts
 _COMPARING = {NUMBERING: "features", SPELLING: "text"}  # all the same
 
 
@@ -80,7 +81,7 @@ def _categories(steps: Sequence[OneHot], rows: int) -> Iterator[str]:
 def _category(step: OneHot, rows: int) -> str:
     nulls = ", nulls as 'missing'" if step.missing else ""
     if step.other:
-        words = f"; {arg('text')} compares it by its words" if 2 * step.distinct > rows else ""
+        words = f"; {arg('text')} compares it by its words" if step.distinct > max(_MANY, rows / 2) else ""
         return f"{len(step.categories):,} of {step.distinct:,} categories, the rest as 'other'{nulls}{words}"
     return f"{step.distinct:,} {'category' if step.distinct == 1 else 'categories'}{nulls}"
 
