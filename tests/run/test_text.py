@@ -13,7 +13,7 @@ import pytest
 
 from killed_processes import command_until_a_tick, ended
 from problems import TOPICS, texts_of_topics
-from protosieve import InputError, ParameterError, cli, select
+from protosieve import InputError, ParameterError, ProtosieveWarning, cli, select
 from protosieve.passes import _row_sample
 from protosieve.preprocess import LEARNT_FROM
 from protosieve.result.files import read_prototypes
@@ -103,12 +103,58 @@ def test_how_texts_become_numbers_does_not_depend_on_the_order_of_files_in_a_sam
     np.testing.assert_array_equal(learnt[1].steps, learnt[2].steps)
 
 
-@pytest.mark.parametrize("life", [2, 9])
-def test_killed_and_gone_on_with_it_is_the_same_byte_for_byte(folder, tmp_path, life):
-    """In the pass over texts, and in the survey."""
+def unnamed(**more):
+    """Texts, and columns that only name rows."""
+    made = frame()[["text"]].assign(number=np.arange(ROWS), key=[f"k{i:x}" for i in range(ROWS)], **more)
+    return made[["number", "key", *more, "text"]]
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+@pytest.mark.parametrize("sample", [None, 200])
+def test_texts_that_no_option_names_are_compared_where_rows_differ_by_nothing_else(tmp_path, goal, sample):
+    """Row numbers and keys, which have no words, are not."""
+    asked = {"goal": goal, "sample": sample, "partition_rows": 300}
+    unnamed().to_parquet(tmp_path / "rows.parquet", row_group_size=150)
+    with pytest.warns(ProtosieveWarning, match="rows differ by nothing but text, so 'text' is compared by words"):
+        found = select(tmp_path / "rows.parquet", 10, **asked)
+    assert_same(found, select(tmp_path / "rows.parquet", 10, text="text", exclude=["number", "key"], **asked))
+    with ThreadPoolExecutor(3) as threads:
+        assert_same(select(tmp_path / "rows.parquet", 10, executor=threads, **asked), found)
+    assert any("key, nearly every value differs" in line for line in found.encoding.describe())
+
+
+def test_texts_that_no_option_names_are_not_compared_beside_others():
+    beside = select(unnamed(size=frame()["size"]), 10)
+    assert beside.encoding.names == ["size"]
+    assert beside.encoding.dropped.keys() == {"number", "key", "text"}
+
+
+def test_names_without_words_are_compared_by_their_pieces_where_there_is_nothing_else():
+    with pytest.warns(ProtosieveWarning, match="so 'key' is compared by words"):
+        found = select(unnamed()[["key"]], 10)
+    assert "key: text, compared by its words" in found.encoding.describe()[0]
+
+
+def test_texts_of_a_target_are_compared_alike():
+    names = {"text": "text", "exclude": ["number", "key"]}
+    target = unnamed()[frame()["topic"] == next(iter(TOPICS))]
+    assert_same(select(unnamed(), 10, target=target), select(unnamed(), 10, target=target, **names))
+
+
+def test_a_stream_has_to_be_told_which_columns_are_texts():
+    with pytest.raises(InputError, match=r"no column is left to compare .*compare the texts by their words with text"):
+        select(iter([unnamed()]), 10)
+
+
+ALONE = ["--exclude", "size", "--exclude", "colour"]
+
+
+@pytest.mark.parametrize(("named", "life"), [(["--text", "text"], 2), (["--text", "text"], 9), (ALONE, 16)])
+def test_killed_and_gone_on_with_it_is_the_same_byte_for_byte(folder, tmp_path, named, life):
+    """In the pass over texts, in the survey, and in the survey by words."""
 
     def words(name, *more):
-        asked = ["--text", "text", "--id", "id", "--label", "topic", "--partition-rows", "150", "--quiet"]
+        asked = [*named, "--id", "id", "--label", "topic", "--partition-rows", "150", "--quiet"]
         return ["select", str(folder), "-m", "10", *asked, "-o", str(tmp_path / f"{name}.csv"), *more]
 
     assert ended(command_until_a_tick, 0, 512, words("whole")) == 0

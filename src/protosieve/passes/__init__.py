@@ -30,7 +30,7 @@ from protosieve.passes._stream import Streamed, StreamPass
 from protosieve.passes._sums import Sums, SumsPass
 from protosieve.passes._survey import Summary, SurveyPass
 from protosieve.passes._tables import HeldRows, Records, typed
-from protosieve.passes._texts import Texts, TextsPass, learnt
+from protosieve.passes._texts import Texts, TextsPass, by_words, learnt
 
 __all__ = [
     "METHODS",
@@ -68,6 +68,7 @@ __all__ = [
     "TextsPass",
     "Value",
     "by_sample",
+    "by_words",
     "changed",
     "fingerprint",
     "groups_of",

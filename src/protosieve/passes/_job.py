@@ -44,6 +44,7 @@ class Job:
     command: str | None = None  # the command line that began it, if one did
     aside: Aside = field(default_factory=Aside)
     groups: Layout | None = None  # of the column for each of whose values prototypes are chosen
+    by_words: bool = False  # whether texts that no option names are compared by these, for there is nothing else
 
     @property
     def skip(self) -> bool:
@@ -68,7 +69,7 @@ class Job:
         rows = rows_of(partitions)
         size = sample_size(self.options, self.layout.width, rows_of(self.inputs))
         return SurveyPass(
-            stage="target-survey" if of_target else "survey",
+            stage="target-" * of_target + "survey" + "-by-words" * self.by_words,
             seed=sample_seed(self.seed, of_target),
             start=self.layout,
             skip=self.skip,

@@ -1,6 +1,6 @@
 """Tables become matrices, as they stream by."""
 
-from protosieve.preprocess._build import BALANCES
+from protosieve.preprocess._build import BALANCES, OnlyTextsError
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._encoding import Encoding
@@ -9,6 +9,7 @@ from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._row_names import is_named_like_id
 from protosieve.preprocess._survey import Survey
 from protosieve.preprocess._text_features import COLUMNS, LEARNT_FROM, TextFeatures
+from protosieve.preprocess._wording import listing
 
 __all__ = [
     "BALANCES",
@@ -19,9 +20,11 @@ __all__ = [
     "FirstRows",
     "Layout",
     "Moments",
+    "OnlyTextsError",
     "Survey",
     "TextFeatures",
     "is_named_like_id",
+    "listing",
     "ratio_differs",
     "whole",
 ]

@@ -29,6 +29,14 @@ _JUDGED = 4096  # rows that tell what texts weigh
 _LARGEST = float(np.finfo(np.float32).max)
 
 
+class OnlyTextsError(InputError):
+    """Nothing is left to compare rows by but these columns of text, unless they are compared by their words."""
+
+    def __init__(self, message: str, columns: list[str]) -> None:
+        super().__init__(message)
+        self.columns = columns
+
+
 class _Cell(NamedTuple):
     """A raw column of numbers: its name and place, and its number among those that have moments."""
 
@@ -75,12 +83,19 @@ class EncodingBuilder:
                     self.steps.append(Copied(column.name, column.width, place))
                 else:
                     self.dropped[column.name] = "no text in it has a word"
+        if not self.steps and (texts := self._texts()):
+            raise OnlyTextsError(_nothing_left(self.dropped), texts)
         if not self.steps and NUMBERING in self.dropped.values():
             return replace(self, compares_ids=True).build()  # there is nothing else to compare rows by
         if not self.steps:
             raise InputError(_nothing_left(self.dropped))
         made = Encoding(copy.deepcopy(self.layout), self.rows, self.scale, self.steps, self.dropped, self.filled)
         return replace(made, steps=self._balanced(made))
+
+    def _texts(self) -> list[str]:
+        """Columns of text that were dropped because they differ from row to row."""
+        text = {column.name for column, _ in self.layout.categories() if not column.typed}
+        return [name for name, why in self.dropped.items() if name in text and why.endswith(NAMING)]
 
     def _balanced(self, made: Encoding) -> list[Step]:
         """The steps, texts weighed so that together they tell rows apart as much as all other columns together, or each

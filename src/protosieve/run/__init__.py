@@ -2,7 +2,7 @@
 
 from protosieve.run._dask import Cluster, LocalWorkers
 from protosieve.run._draw_sample import draw_sample
-from protosieve.run._drive import Driver, choose, conclude, with_texts
+from protosieve.run._drive import Driver, choose, conclude, settled
 from protosieve.run._estimate import Estimate, estimate
 from protosieve.run._executor import window_of
 from protosieve.run._progress import Tick
@@ -30,7 +30,7 @@ __all__ = [
     "report_place",
     "run",
     "select",
+    "settled",
     "survey",
     "window_of",
-    "with_texts",
 ]

@@ -1,7 +1,7 @@
 """A run from its first pass to its result, wherever the passes are made."""
 
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeAlias, TypeVar
@@ -28,6 +28,7 @@ from protosieve.passes import (
     TextsPass,
     Value,
     by_sample,
+    by_words,
     join_groups,
     joined_partition,
     kept_of,
@@ -39,6 +40,7 @@ from protosieve.passes import (
     settle,
     within_quotas,
 )
+from protosieve.preprocess import OnlyTextsError
 from protosieve.result import Prototypes
 from protosieve.sampling import SampledRows
 from protosieve.selectors import Best, NothingToChooseError, Quotas
@@ -46,6 +48,7 @@ from protosieve.selectors import Best, NothingToChooseError, Quotas
 V = TypeVar("V", bound=Value)
 T = TypeVar("T")
 
+Surveyed: TypeAlias = tuple[Job, Summary, Summary | None]  # the job, for it may know more then; the inputs, the target
 Summed: TypeAlias = Generator[tuple[SumsPass, Sequence[Partition]], Sums, T]  # that asks for the sums it needs
 
 
@@ -68,10 +71,12 @@ def choose(job: Job, driver: Driver) -> Prototypes:
     """
     if job.options.is_stream:
         return driver.one_by_one(_stream(job, driver), job.inputs[0]).result()
-    job = with_texts(job, driver)
-    inputs = driver.gather(job.survey(), job.inputs)
-    target = driver.gather(job.survey(of_target=True), job.targets) if job.targets else None
-    return conclude(job, driver, inputs, target)
+
+    def survey(job: Job) -> Surveyed:
+        inputs = driver.gather(job.survey(), job.inputs)
+        return job, inputs, driver.gather(job.survey(of_target=True), job.targets) if job.targets else None
+
+    return conclude(driver, *settled(job, driver, survey))
 
 
 def with_texts(job: Job, driver: Driver, columns: Sequence[str] = ()) -> Job:
@@ -81,9 +86,23 @@ def with_texts(job: Job, driver: Driver, columns: Sequence[str] = ()) -> Job:
     return learnt(job, driver.gather(TextsPass.of(job, columns), job.inputs))
 
 
-def conclude(job: Job, driver: Driver, inputs: Summary, target: Summary | None) -> Prototypes:
+def settled(
+    job: Job, driver: Driver, survey: Callable[[Job], Surveyed], columns: Sequence[str] = ()
+) -> tuple[Plan, Summary, Summary | None]:
+    """The plan that a survey leads to. Where rows differ by nothing but text there is another, by its words.
+
+    Passes before the survey read these ``columns`` too.
+    """
+    job, inputs, target = survey(with_texts(job, driver, columns))
+    try:
+        return settle(job, inputs, target), inputs, target
+    except OnlyTextsError as error:
+        return settled(by_words(job, inputs, error.columns), driver, survey, columns)
+
+
+def conclude(driver: Driver, plan: Plan, inputs: Summary, target: Summary | None) -> Prototypes:
     """What follows the survey. The summaries are changed where there is a target."""
-    plan = settle(job, inputs, target)
+    job = plan.job
     if job.options.judges_rows and not plan.fits_in_memory:
         objective = plan.coverage if job.options.covers else _driven(_mean(plan), driver)[0]
         choice = driver.one_by_one(plan.choosing(objective), joined_partition(job.inputs))

@@ -29,6 +29,7 @@ _NO_LOCKS = (
 _STAGES: dict[str, type | tuple[type, ...]] = {
     "texts": Texts, "survey": Summary, "target-survey": Summary, "target-sums": (Sums, GroupSums),
     "sums": (Sums, GroupSums), "choose": Choice, "fetch": Fetched,
+    "survey-by-words": Summary, "target-survey-by-words": Summary,
 }  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def _path(folder: Path, stage: str, partition: int) -> Path:
 def _results(folder: Path, job: Job) -> set[Path]:
     """The paths of all results that a run can store."""
     inputs, targets = len(job.inputs), len(job.targets)
-    counts = zip(_STAGES, [inputs, inputs, targets, targets, inputs, 1, inputs], strict=True)
+    counts = zip(_STAGES, [inputs, inputs, targets, targets, inputs, 1, inputs, inputs, targets], strict=True)
     return {_path(folder, stage, number) for stage, count in counts for number in range(count)}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from protosieve import _defaults as default
 from protosieve._typing import Array
 from protosieve.io import check_form, find_sources
-from protosieve.passes import Options, job_of, options_of, settle
+from protosieve.passes import Options, job_of, options_of
 from protosieve.preprocess import Encoding
-from protosieve.run._drive import with_texts
+from protosieve.run._drive import settled
 from protosieve.run._engine import Here
 from protosieve.run._progress import RunProgress, Watcher, watching
 from protosieve.run._signals import stops
@@ -60,8 +60,7 @@ def survey(
     job = job_of(options, sources, [])
     with watching(quiet, progress) as watcher, stops() as stop:
         here = Here(job, RunProgress(job, watcher), stop, None)
-        job = with_texts(job, here)
-        plan = settle(job, here.gather(job.survey(), job.inputs))
+        plan, _, _ = settled(job, here, lambda job: (job, here.gather(job.survey(), job.inputs), None))
     if options.label is None:
         return Surveyed(plan.encoding, plan.n_rows, plan.candidates.rows)
     kept = plan.candidates.first(len(plan.records))  # their own columns were kept, as far as they are light

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from protosieve.errors import InputError
-from protosieve.passes import Job, Options, Partition, Pass, Value, groups_of, layout_of, seed_of
+from protosieve.passes import Job, Options, Partition, Pass, Summary, Value, groups_of, layout_of, seed_of
 from protosieve.result import Prototypes
-from protosieve.run import conclude, with_texts
+from protosieve.run import conclude, settled
 from protosieve.spark._frame import Frame
 from protosieve.spark._tasks import not_the_same, partition_of, title_of
 
@@ -36,7 +36,11 @@ class OnSpark:
 
     def result(self) -> Prototypes:
         """All of it. Only the first pass tells which partitions there are."""
-        self._job = with_texts(self._job, self, self._features)  # by which rows are known again
+        known_by = self._features  # by which rows are known again
+        return conclude(self, *settled(self._job, self, self._surveyed, known_by))
+
+    def _surveyed(self, job: Job) -> tuple[Job, Summary, Summary | None]:
+        self._job = job
         inputs = self._gathered(self._job.survey(), self._inputs)
         surveyed = None
         if self._target is not None:
@@ -45,7 +49,7 @@ class OnSpark:
             self._job = replace(self._job, targets=targets, target_files=files)
         partitions, files = self._partitions(self._inputs), self._files(self._inputs)
         self._job = replace(self._job, inputs=partitions, files=files)
-        return conclude(self._job, self, inputs, surveyed)
+        return self._job, inputs, surveyed
 
     def gather(self, work: Pass[V], partitions: Sequence[Partition]) -> V:
         """A pass over all rows of a DataFrame, which are the same as before."""
