@@ -623,9 +623,9 @@ def select_in_turn(job):
         job = learnt(job, merged_in_turn(TextsPass.of(job), job.inputs))
     inputs = merged_in_turn(job.survey(), job.inputs)
     target = merged_in_turn(job.survey(of_target=True), job.targets) if job.targets else None
-    if job.options.per is not None:
-        return conclude(job, InTurn(), inputs, target)
     plan = settle(job, inputs, target)
+    if job.options.per is not None:
+        return conclude(InTurn(), plan, inputs, target)
     if plan.fits_in_memory:
         fitted = plan.fitted({})
         numbers = np.sort(plan.candidates.numbers)[fitted.result_.indices]

@@ -63,9 +63,8 @@ SURFACE = {
         "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
-        "BALANCES", "COLUMNS", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments", "Survey",
-        "TextFeatures", "is_named_like_id", "ratio_differs",
-        "whole",
+        "BALANCES", "COLUMNS", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments",
+        "OnlyTextsError", "Survey", "TextFeatures", "is_named_like_id", "listing", "ratio_differs", "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [
@@ -73,7 +72,7 @@ SURFACE = {
         "Fetched", "GroupSums", "GroupSumsPass", "HeldRows", "Job", "LeftOut", "NamedRows", "Numbering", "Options",
         "Partition", "Pass", "Plan", "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed",
         "Summary", "Sums", "SumsPass", "SurveyPass", "Texts", "TextsPass", "Value",
-        "by_sample", "changed", "fingerprint", "groups_of", "job_of", "joined_partition", "kept_of", "note_excluded",
+        "by_sample", "by_words", "changed", "fingerprint", "groups_of", "job_of", "joined_partition", "kept_of", "note_excluded",
         "kernel_of", "key_of", "layout_of", "learnt", "names", "number_of_prototypes", "numbered",
         "join_groups", "options_of", "partitions_of", "plans_of", "read_blocks", "rows_of", "rows_per_block",
         "sample_seed", "sample_size", "seed_of", "settle", "typed", "unchanged", "within_quotas",
@@ -81,7 +80,7 @@ SURFACE = {
     "protosieve.run": [
         "Cluster", "Driver", "Estimate", "LocalWorkers", "Onlookers", "Stopped", "Store", "Surveyed", "Tick",
         "begin", "choose", "conclude", "draw_sample", "estimate", "report_place", "run", "select",
-        "survey", "window_of", "with_texts",
+        "settled", "survey", "window_of",
     ],
     "protosieve.spark": ["select"],
 }  # fmt: skip

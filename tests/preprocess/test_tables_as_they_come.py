@@ -149,7 +149,7 @@ def test_measures_are_compared(name, values):
 
 
 def test_a_table_of_nothing_but_ids_is_compared_by_them():
-    assert settled(pa.table({"id": np.arange(50), "name": [f"n{i}" for i in range(50)]}))[0].names == ["id"]
+    assert settled(pa.table({"id": np.arange(50), "pad": [1] * 50}))[0].names == ["id"]
 
 
 @pytest.mark.parametrize("rows", [30, 50, 500])

@@ -32,7 +32,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 class OnlyTextsError(InputError):
     """Nothing is left to compare rows by but these columns of text, unless they are compared by their words."""
 
-    def __init__(self, message: str, columns: list[str]) -> None:
+    def __init__(self, message: object = "", columns: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.columns = columns
 
