@@ -4,8 +4,10 @@ import io
 import json
 import sys
 import warnings
+from datetime import datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from protosieve import InputError, ParameterError, ProtosieveWarning, select
 from protosieve.insight import ResultWithData, describe, feature_matches, quality_sentences
 from protosieve.report._page import page_data
+from protosieve.result.files import read_prototypes
 
 DAYS = [f"{1 + i % 12}/{1 + i % 11}/{2000 + i % 20}" for i in range(60)]
 
@@ -216,3 +219,31 @@ def test_what_is_said_of_csv_files_holds_for_those_among_others(tmp_path):
         result = select(inputs, 3, delimiter="/", **aside)
         assert result.encoding.names == ["x", "y"]
         assert len(result.sample_of(stored).rows) == 5
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1000])
+def test_dates_are_compared_by_cycles_where_these_are_named(tmp_path, cut):
+    at = [datetime(2024, 1, 1) + timedelta(hours=hours) for hours in range(0, 24 * 28, 6)]
+    frame = pd.DataFrame({"at": at, "day": [one.date() for one in at]})
+    found = select(frame, 4, cycles=["day", "week"])
+    names = [f"at in the {cycle}, {axis}" for cycle in ("day", "week") for axis in "xy"]
+    week = [f"day in the week, {axis}" for axis in "xy"]
+    assert [name for name in found.encoding.names if " in the " in name] == [*names, *week]
+    assert "at, day: compared by where in the week it is, too" in found.encoding.describe()
+    assert "dropped: day in the day, the same in every sampled row" in found.encoding.describe()
+    times = [frame[:1].assign(at=pd.Timestamp(f"2024-01-03 {time}")) for time in ("23:59", "00:01", "12:00")]
+    places = [found.encoding.names.index(name) for name in names[:2]]
+    late, early, noon = (found.encoding.encode(time)[0, places] for time in times)
+    assert ((late - early) ** 2).sum() < 1e-3 < 3.9 < ((noon - early) ** 2).sum()
+    whole = select(iter([frame]), 4, cycles=["day", "week"])
+    cuts = (frame.iloc[start : start + cut] for start in range(0, len(frame), cut))
+    np.testing.assert_array_equal(select(cuts, 4, cycles=["day", "week"]).indices, whole.indices)
+    select(frame, 4, cycles="day", output=tmp_path / "out.parquet", report=tmp_path / "page.html")
+    assert read_prototypes(tmp_path / "out.parquet").encoding.names == select(frame, 4, cycles="day").encoding.names
+
+
+def test_cycles_without_dates_are_told_of():
+    with pytest.raises(InputError, match="cycles='day' is for columns of dates, and rows are compared by none"):
+        select(pd.DataFrame({"x": range(10)}), 2, cycles="day")
+    with pytest.raises(ParameterError, match="cycles must be among day, week, year, got 'month'"):
+        select(pd.DataFrame({"x": range(10)}), 2, cycles=["day", "month"])

@@ -20,7 +20,7 @@ from protosieve.io import STREAM, CsvForm
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
-from protosieve.preprocess import BALANCES, SCALES
+from protosieve.preprocess import BALANCES, CYCLES, SCALES
 from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
@@ -34,7 +34,10 @@ _COVERING = [cls.method for cls in SELECTORS if cls.method in METHODS and cls.__
 
 _FILES = ("inputs", "target", "keep", "exclude_rows")
 _IN_MEMORY = "; this reads files: write the rows to a Parquet file and pass its path"
-_LISTS = ("target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "text", "coordinates")
+_LISTS = (
+    "target", "keep", "exclude_rows", "quota", "features", "exclude", "id", "categorical", "text", "cycles",
+    "coordinates",
+)  # fmt: skip
 
 
 @storable
@@ -60,6 +63,7 @@ class Options:
     balance: str = default.BALANCE
     max_categories: int = default.MAX_CATEGORIES
     day_first: bool = False
+    cycles: list[str] = dataclasses.field(default_factory=list)
     sample: int | None = None  # None for one that follows from the number of prototypes
     random_state: int | None = default.RANDOM_STATE
     bad_rows: str = default.BAD_ROWS
@@ -91,6 +95,9 @@ class Options:
             raise ParameterError(
                 f"{arg('balance', self.balance)} is for columns of text, and none is named; name one with {arg('text')}"
             )
+        for cycle in self.cycles:
+            if cycle not in CYCLES:
+                raise ParameterError(f"{arg('cycles')} must be among {', '.join(CYCLES)}, got {cycle!r}")
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
         if self.sample is not None:

@@ -1,6 +1,6 @@
 """Tables become matrices, as they stream by."""
 
-from protosieve.preprocess._build import BALANCES, OnlyTextsError
+from protosieve.preprocess._build import BALANCES, CYCLES, OnlyTextsError
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._encoding import Encoding
@@ -14,6 +14,7 @@ from protosieve.preprocess._wording import listing
 __all__ = [
     "BALANCES",
     "COLUMNS",
+    "CYCLES",
     "LEARNT_FROM",
     "SCALES",
     "Encoding",

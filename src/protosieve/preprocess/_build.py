@@ -17,7 +17,7 @@ from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
 from protosieve.preprocess._row_names import names_rows
-from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Scaled, Step
+from protosieve.preprocess._steps import Copied, Cycle, Missing, OneHot, Ranked, Scaled, Step
 from protosieve.preprocess._wording import NAMING, NUMBERING, SPELLING, listing
 from protosieve.sampling import SampledRows
 
@@ -25,6 +25,7 @@ _FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half 
 _WIDEST = 256  # columns of numbers; more are of one kind, such as pixels, and ranks of each would take much memory
 _NULLS = 0.1  # of the rows: with fewer the mean is all that a null is
 BALANCES = ("kinds", "columns")
+CYCLES = {"day": 86_400.0, "week": 604_800.0, "year": 365.2425 * 86_400}  # seconds
 _JUDGED = 4096  # rows that tell what texts weigh
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -58,6 +59,7 @@ class EncodingBuilder:
     max_categories: int
     samples: Sequence[SampledRows] = ()
     balance: str = "kinds"
+    cycles: Sequence[str] = ()
     compares_ids: bool = False
     steps: list[Step] = field(default_factory=list, init=False)
     dropped: dict[str, str] = field(default_factory=dict, init=False)
@@ -83,6 +85,11 @@ class EncodingBuilder:
                     self.steps.append(Copied(column.name, column.width, place))
                 else:
                     self.dropped[column.name] = "no text in it has a word"
+        if self.cycles and not any(column.kind == "date" for column in self.layout.items):
+            raise InputError(
+                f"{arg('cycles', *self.cycles[:1])} is for columns of dates, and rows are compared by none; "
+                "leave it out"
+            )
         if not self.steps and (texts := self._texts()):
             raise OnlyTextsError(_nothing_left(self.dropped), texts)
         if not self.steps and NUMBERING in self.dropped.values():
@@ -129,6 +136,15 @@ class EncodingBuilder:
                 low, high = self.moments.low[cell.nth], self.moments.high[cell.nth]
                 self.steps.append(Ranked.of(cell.name, cell.place, self._sampled(cell), low, high))
         self.steps += [Missing(cell.name, cell.place, self._height(cell)) for cell in kept if self._tells_nulls(cell)]
+        for cell, cycle in itertools.product([cell for cell in kept if cell.column.kind == "date"], self.cycles):
+            self._cycle(Cycle(cell.name, cell.place, cycle, CYCLES[cycle]), cell)
+
+    def _cycle(self, step: Cycle, cell: _Cell) -> None:
+        """Dates that are all at one point of it, as those without a time are in the day, do not differ."""
+        if self.samples and len(np.unique(np.mod(self._sampled(cell), step.seconds))) == 1:
+            self.dropped[f"{cell.name} in the {step.cycle}"] = "the same in every sampled row"
+        else:
+            self.steps.append(step)
 
     def _sampled(self, cell: _Cell) -> Float64:
         values = np.concatenate([sample.rows[:, cell.place] for sample in self.samples]).astype(np.float64)

@@ -9,7 +9,7 @@ from protosieve.errors import arg
 from protosieve.preprocess._columns import DateColumn, ListColumn, Measure, TextColumn
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
-from protosieve.preprocess._steps import Copied, Missing, OneHot, Ranked, Step
+from protosieve.preprocess._steps import Copied, Cycle, Missing, OneHot, Ranked, Step
 from protosieve.preprocess._wording import NUMBERING, SPELLING, listing
 
 _FEW = 8  # columns listed one by one
@@ -29,6 +29,7 @@ def description(
         *_lists(layout, SCALES[scale].words, dropped),
         *_texts(layout, [step for step in steps if isinstance(step, Copied)]),
         *_dates(layout),
+        *_cycles([step for step in steps if isinstance(step, Cycle)]),
         *_words(layout, dropped),
         *_nulls(filled, ranked, {step.column for step in steps if isinstance(step, Missing)}),
         *_rounded(list(layout.rounded)),
@@ -103,6 +104,11 @@ def _dates(layout: Layout) -> Iterator[str]:
     names = [column.name for column in layout.items if isinstance(column, DateColumn) and column.order == EITHER_FIRST]
     if names:
         yield f"{listing(names)}: dates read as month/day/year ({arg('day_first')} reads them as day/month/year)"
+
+
+def _cycles(steps: Sequence[Cycle]) -> Iterator[str]:
+    for cycle, names in _by_word((step.column, step.cycle) for step in steps).items():
+        yield f"{listing(names)}: compared by where in the {cycle} it is, too"
 
 
 def _words(layout: Layout, dropped: Collection[str]) -> Iterator[str]:

@@ -182,6 +182,44 @@ class Missing(Step):
 
 @storable
 @dataclass(frozen=True, eq=False)
+class Cycle(Step):
+    """Where in a cycle a date is: a point on a circle of radius 1, so that 23:59 is near 00:01. A null is its centre.
+
+    >>> step, out = Cycle("at", 0, "day", 86_400), np.zeros((4, 2), np.float32)
+    >>> step.apply(np.array([[0], [86_400 * 1.25], [-86_400 / 2], [np.nan]]), out)
+    >>> out.round(6) + 0
+    array([[ 1.,  0.],
+           [ 0.,  1.],
+           [-1.,  0.],
+           [ 0.,  0.]], dtype=float32)
+    """
+
+    kind: ClassVar[str] = "cycle"
+    column: str
+    source: int
+    cycle: str
+    seconds: float
+    names: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", [f"{self.column} in the {self.cycle}, {axis}" for axis in "xy"])
+
+    def _check_form(self) -> None:
+        require(are_counts(self.source) and 0 < self.seconds < np.inf, "the place and length of a cycle")
+
+    @property
+    def sources(self) -> list[int]:
+        return [self.source] * 2
+
+    def apply(self, raw: Array, out: NDArray[np.float32]) -> None:
+        values = raw[:, self.source].astype(np.float64)
+        angle = np.mod(values, self.seconds) * (2 * np.pi / self.seconds)
+        is_null = np.isnan(angle)
+        out[:, 0], out[:, 1] = np.where(is_null, 0, np.cos(angle)), np.where(is_null, 0, np.sin(angle))
+
+
+@storable
+@dataclass(frozen=True, eq=False)
 class OneHot(Step):
     """A column of 0 and 1 per frequent category, perhaps one for all others and one for nulls.
 
@@ -277,7 +315,7 @@ class Copied(Step):
         out[:] = found if self.factor == 1 else found * self.factor
 
 
-_STEPS: dict[str, type[Step]] = {step.kind: step for step in (Scaled, Ranked, Missing, OneHot, Copied)}
+_STEPS: dict[str, type[Step]] = {step.kind: step for step in (Scaled, Ranked, Missing, Cycle, OneHot, Copied)}
 
 
 def step_of(stored: Mapping[str, Any]) -> Step:

@@ -131,6 +131,7 @@ class Survey:
         max_categories: int = default.MAX_CATEGORIES,
         samples: Sequence[SampledRows] = (),
         balance: str = default.BALANCE,
+        cycles: Sequence[str] = (),
     ) -> Encoding:
         """Decide how rows are encoded.
 
@@ -146,6 +147,8 @@ class Survey:
             with their numbers which ones only number the rows. Without them none does.
         balance : {"kinds", "columns"}
             What texts weigh beside other columns: as much as all of these together, or each as much as one of them.
+        cycles : sequence of {"day", "week", "year"}
+            Cycles that dates are compared by, too.
         """
         if scale not in SCALES:
             raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
@@ -158,7 +161,15 @@ class Survey:
         if self.moments is None:
             raise InputError("there are no rows to learn scales and categories from; give at least one usable row")
         return EncodingBuilder(
-            self.layout, self.moments, self.tallies, self.rows, scale, int(max_categories), samples, balance
+            self.layout,
+            self.moments,
+            self.tallies,
+            self.rows,
+            scale,
+            int(max_categories),
+            samples,
+            balance,
+            list(cycles),
         ).build()
 
     def _check_form(self) -> None:

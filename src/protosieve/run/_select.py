@@ -51,6 +51,7 @@ def select(
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
     day_first: bool = False,
+    cycles: str | Sequence[str] | None = None,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
     sample: int | None = None,
@@ -136,6 +137,8 @@ def select(
         Values of a category column that get a column of their own; the rest share one.
     day_first : bool, default False
         Whether dates such as 01/02/2012 begin with the day, where the first rows do not tell.
+    cycles : {"day", "week", "year"} or several, optional
+        Compare dates by the time of day, the day of the week or the season, too.
     kernel : str or Kernel, default "multiscale"
         ``"multiscale"``, ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
         `protosieve.kernels`.

@@ -37,6 +37,7 @@ def select(
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
     day_first: bool = False,
+    cycles: str | Sequence[str] | None = None,
     kernel: str | Kernel | Callable[..., Any] = default.KERNEL,
     width: float | str | None = None,
     sample: int | None = None,
@@ -73,7 +74,7 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, goal, features, exclude, id, label, categorical, text, balance, scale, max_categories, day_first, \
+    method, goal, features, exclude, id, label, categorical, text, balance, scale, max_categories, day_first, cycles, \
  kernel, width, sample, random_state, bad_rows, image_shape, image, coordinates, per, split
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
