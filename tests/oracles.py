@@ -617,6 +617,16 @@ def weighted_quantile(values, weights, share):
     return next(x for x in sorted(values) if weights[values <= x].sum() >= share * weights.sum() * (1 - 1e-9))
 
 
+def fading_sample(n, half_life, size, seed, every=False):
+    """Of n rows that came, those a sample of the recent past holds, or all: by hash over weight, the smallest first."""
+    found = []
+    for number in range(n):
+        u, weight = (splitmix64(seed, number) + 0.5) / 2**64, 2.0 ** (-(n - 1 - number) / half_life)
+        if u <= weight or n < 32 or every:
+            found.append((u / weight, number))
+    return [number for _, number in sorted(found)][:size]
+
+
 def select_in_turn(job):
     """A run over partitions, one after the other in this thread: what `protosieve.run.choose` must give anywhere."""
     if job.layout.unlearnt:

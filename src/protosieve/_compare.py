@@ -267,7 +267,13 @@ class _SharedMean(Mean):
         pass
 
     def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        rng: np.random.Generator,
+        n_prototypes: int,
+        half_life: float | None = None,
     ) -> MeanState:
         # equal kernels may prepare rows each in its own way, and rows of two ways must not be multiplied
         one, other = (k.prepare(like[:1]).left for k in (kernel, self._kernel))

@@ -136,3 +136,42 @@ def test_samples_of_other_seeds_or_sizes_do_not_merge():
     for other in (UniformSample.empty(5, rows_of([0]), 1), UniformSample.empty(6, rows_of([0]), 0)):
         with pytest.raises(AssertionError):
             one.merge(other)
+
+
+@st.composite
+def fading_streams(draw):
+    """A number of rows, a half-life in rows, and places where the stream is cut."""
+    n, half_life = draw(st.integers(1, 400)), draw(st.integers(5, 60))
+    return n, half_life, sorted(draw(st.lists(st.integers(0, n), max_size=6)))
+
+
+@given(fading_streams(), st.integers(1, 80), st.integers(0, 99))
+def test_a_sample_of_the_recent_past_is_that_of_weights_that_fade(stream, size, seed):
+    n, half_life, cuts = stream
+    sample = UniformSample.empty(size, rows_of([0]), seed, half_life=half_life)
+    for some in np.split(np.arange(n), cuts):
+        sample.observe(rows_of(some), some, some / 2)
+        if len(some) % 2:
+            sample.settle()  # looking changes nothing
+        sample._check()
+    settled = sample.settled()
+    assert settled.numbers.tolist() == oracles.fading_sample(n, half_life, size, seed)
+    np.testing.assert_array_equal(settled.rows, rows_of(settled.numbers).reshape(-1, 2))
+    beyond = [] if settled.beyond is None else settled.beyond.numbers.tolist()
+    assert len(settled.rows) + len(beyond) == min(n, size)
+    assert set(beyond) <= set(oracles.fading_sample(n, half_life, n, seed, every=True)[:size])
+    assert settled.mass == pytest.approx(sum(2.0 ** (-age / half_life) for age in range(n)))
+    assert settled.population > len(settled.rows) or settled.is_whole
+
+
+def test_rows_of_the_recent_past_are_drawn_by_what_they_weigh():
+    n, half_life, tries = 1000, 200, 2000
+    drawn = np.zeros(n)
+    for seed in range(tries):
+        sample = UniformSample.empty(50, rows_of([0]), seed, half_life=half_life)
+        sample.observe(rows_of(np.arange(n)), np.arange(n))
+        drawn[sample.settled().numbers] += 1
+    weights = 2.0 ** (-np.arange(n)[::-1] / half_life)
+    expected = 50 * tries * weights / weights.sum()
+    for some in np.array_split(np.arange(n), 10):  # five standard deviations, and more
+        assert abs(drawn[some].sum() - expected[some].sum()) < 5 * np.sqrt(expected[some].sum()) + 1

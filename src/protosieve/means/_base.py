@@ -61,12 +61,19 @@ class Mean(ABC):
 
     @abstractmethod
     def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        rng: np.random.Generator,
+        n_prototypes: int,
+        half_life: float | None = None,
     ) -> "MeanState":
         """The state before the first block.
 
         ``target`` are the rows to match, ``None`` for the stream itself; ``like`` is a block of the stream's rows, for
         their number of columns and dtype; ``n_prototypes`` says how fine the mean had better be.
+        Of a stream that is its own target, rows weigh half as much after ``half_life`` more.
         """
 
 

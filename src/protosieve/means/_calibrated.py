@@ -39,11 +39,16 @@ _TILE = 512  # points at a time: with blocks of some 512 rows the similarities s
 _ROWS = 1024  # of a target at a time
 
 
-def at_and_sums(kernel: Kernel, points: Points, weights: Float64, block: Points) -> tuple[Float64, Float64]:
-    """The combination of points at the rows of a block, and the sums of the block's rows at the points."""
+def at_and_sums(
+    kernel: Kernel, points: Points, weights: Float64, block: Points, counts: Float64 | None = None
+) -> tuple[Float64, Float64]:
+    """The combination of points at the rows of a block, and the sums of the block's rows at the points, each row as
+    often as it ``counts``.
+    """
     mu, sums = np.zeros(len(block)), np.empty(len(points))
     dtype = block.left.dtype
-    ones = np.ones(len(block), dtype)  # a product sums faster, and so few rows as well
+    # a product sums faster, and so few rows as well
+    ones = np.ones(len(block), dtype) if counts is None else counts.astype(dtype)
     room = np.empty((min(_TILE, len(points)), len(block)), dtype)  # one for all tiles
     for start in range(0, len(points), _TILE):
         tile = slice(start, start + _TILE)

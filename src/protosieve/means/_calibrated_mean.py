@@ -9,7 +9,7 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
 from protosieve.kernels import Kernel, Points
-from protosieve.means._base import FixedMean, Mean, MeanState, Sampled
+from protosieve.means._base import FOREVER, FixedMean, Mean, MeanState, Sampled
 from protosieve.means._calibrated import Calibrated, at_and_sums, calibrated, points_of, sums_over
 from protosieve.means._reservoir import StreamMean, check_seed, check_size, sample_seed
 from protosieve.means._sizes import candidates_in, candidates_of, enough_points, judging_for, points_for, sample_for
@@ -19,6 +19,7 @@ from protosieve.sampling import UniformSample
 _LEAST = 10  # rows of a sample: two are held out then
 _EARLY = 8  # of so many rows one is a point at most: factors cost little while a stream is short
 _FEWEST = 512  # points, where there are as many rows
+_NEWEST = 64  # rows of the sample, that tell whether points still express what comes
 
 
 @storable
@@ -75,12 +76,18 @@ class CalibratedMean(Mean):
         check_seed("CalibratedMean", self.random_state)
 
     def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        rng: np.random.Generator,
+        n_prototypes: int,
+        half_life: float | None = None,
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
         if target is None:
-            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed)
+            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed, half_life)
         sample = UniformSample.empty(size, target, seed)
         sample.observe(target, np.arange(len(target)))
         sample.settle()
@@ -97,7 +104,8 @@ class CalibratedStream(StreamMean):
     The points are a uniform sample of their own, taken anew each time the stream has doubled; about half of them stay,
     and at the others the sums so far are those of the full estimate. (The first rows of the large sample would not do:
     without them its early rows are fewer than its late ones.) What rows are judged by, the weights of the points, is
-    adopted each time the stream has grown by a tenth.
+    adopted each time the stream has grown by a tenth. Where weights fade the points are taken anew once in a half-life,
+    too, and as soon as they do not express what comes.
     """
 
     kernel: Kernel
@@ -111,6 +119,7 @@ class CalibratedStream(StreamMean):
     weights: Float64  # of the points: what rows are judged by
     adopted: int = 0  # rows seen by then
     renewed: int = 0  # rows seen when the points were chosen
+    unexpressed: float = 0.0  # what they did not express of the newest rows then, where weights fade
     _span: Span = field(init=False, repr=False, compare=False)  # of the points
     _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -119,7 +128,14 @@ class CalibratedStream(StreamMean):
 
     @classmethod
     def begin(
-        cls, kernel: Kernel, size: int, n_points: int | None, n_prototypes: int, first: Array, seed: int
+        cls,
+        kernel: Kernel,
+        size: int,
+        n_points: int | None,
+        n_prototypes: int,
+        first: Array,
+        seed: int,
+        half_life: float | None = None,
     ) -> "CalibratedStream":
         """The first rows serve as points until the first block has been observed; later on as many rows as it takes,
         or ``n_points`` of them.
@@ -129,7 +145,8 @@ class CalibratedStream(StreamMean):
         span = Span(kernel, first[:n_points].copy())
         weights = span.solve(sums_over(kernel, first, span.points) / len(first))
         none, numbers = np.zeros(len(weights)), np.arange(len(weights))
-        sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
+        sample = UniformSample.empty(size, first, seed, half_life=half_life)
+        drawn = UniformSample.empty(n_points, first, seed + 1, half_life=half_life)
         return cls(kernel, sample, drawn, span.rows, numbers, wanted, judging_for(n_prototypes), none, weights)
 
     def __deepcopy__(self, memo: object) -> "CalibratedStream":
@@ -142,7 +159,9 @@ class CalibratedStream(StreamMean):
         require(are_rows(self.points, width) and are_finite(self.sample.rows), "the points of a mean")
         require(self.points.dtype == self.sample.rows.dtype, "the points of a mean")
         require(self.numbers.shape == self.sums.shape == self.weights.shape == points, "what is known of the points")
-        require(are_finite(self.sums, self.weights) and self.judging >= 1, "what is known of the points")
+        require(
+            are_finite(self.sums, self.weights, self.unexpressed) and self.judging >= 1, "what is known of the points"
+        )
         require(are_counts(self.n_prototypes), "the number of prototypes")
         unique = len(np.unique(self.numbers)) == len(self.numbers)
         require(
@@ -153,13 +172,13 @@ class CalibratedStream(StreamMean):
         require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
 
     def meet(self, points: Points) -> tuple[Float64, Float64]:
-        return at_and_sums(self.kernel, self._span.points, self.weights, points)
+        return at_and_sums(self.kernel, self._span.points, self.weights, points, self.sample.fading(len(points)))
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], sums: Float64 | None) -> None:
         assert sums is not None
         self.sample.observe(rows, numbers)
         self.drawn.observe(rows, numbers)
-        self.sums = self.sums + sums
+        self.sums = self.sums * self.sample.faded(len(rows)) + sums
         self._known = None
 
     def _forget(self) -> None:
@@ -167,12 +186,28 @@ class CalibratedStream(StreamMean):
         self.sample.settle()
         self._span, self._known, self.renewed = Span(self.kernel, self.points), None, 0
         by_sample = FixedMean.over(self.kernel, candidates_of(self.sample).rows)
-        self.sums = self.sample.seen * by_sample.at_many(self.points)
+        self.sums = self.sample.mass * by_sample.at_many(self.points)
 
     def _adopt(self) -> None:
-        if self.sample.seen >= 2 * self.renewed:
+        soon = self.renewed + int(self.sample.half_life or FOREVER)
+        if self.sample.seen >= min(2 * self.renewed, soon) or self._is_outgrown():
             self._renew()
-        self.weights = self._span.solve(self.sums / self.sample.seen)
+        self.weights = self._span.solve(self.sums / self.sample.mass)
+
+    def _is_outgrown(self) -> bool:
+        """Whether the newest rows of a stream that fades are unlike the points."""
+        return self.sample.half_life is not None and self._unexpressed() > 2 * self.unexpressed
+
+    def _unexpressed(self) -> float:
+        """What the points do not express of the newest rows, on average."""
+        self.sample.settle()
+        newest = self.sample.held.take(np.argsort(-self.sample.numbers)[:_NEWEST])
+        rows = newest.rows[~np.isin(newest.numbers, self.numbers)].astype(np.float64)
+        if not len(rows):
+            return 0.0
+        coordinates = self._span.coordinates(rows)
+        own = self.kernel.diagonal(self.kernel.prepare(rows))
+        return max(float((own - np.einsum("ij,ij->j", coordinates, coordinates)).mean()), 0.0)
 
     def _renew(self) -> None:
         """The points are those that were drawn by now. O(P (N d + P^2))."""
@@ -187,9 +222,10 @@ class CalibratedStream(StreamMean):
         before = _places(new.numbers, self.numbers)
         others = before < 0
         sums = self.sums[before]
-        sums[others] = self.sample.seen * known.full.at_many(new.rows[others])
+        sums[others] = self.sample.mass * known.full.at_many(new.rows[others])
         self.points, self.numbers, self.sums, self.renewed = new.rows, new.numbers, sums, self.sample.seen
         self._span, self._known = span, None
+        self.unexpressed = 0.0 if self.sample.half_life is None else self._unexpressed()
 
     def _calibrated(self) -> Calibrated:
         """What is known as of now."""
@@ -201,11 +237,11 @@ class CalibratedStream(StreamMean):
             self._known = Calibrated(
                 kernel=self.kernel,
                 points=self.points,
-                at_points=self.sums / self.sample.seen,
+                at_points=self.sums / self.sample.mass,
                 sample=candidates.rows,
                 held_out=held_out.rows[~is_point],
                 places=_places(self.numbers, candidates.numbers),
-                population=self.sample.seen,
+                population=self.sample.population,
                 sample_seed=self.sample.seed,
                 judging=self.judging,
             )
@@ -225,7 +261,7 @@ class CalibratedStream(StreamMean):
         return self._calibrated().sampled()
 
     def judged_norm(self, step: int) -> float:
-        return float(self.sums @ self.weights) / max(self.sample.seen, 1)
+        return float(self.sums @ self.weights) / max(self.sample.mass, 1)
 
     def squared_norm(self, step: int) -> float:
         return self._calibrated().squared_norm(step)

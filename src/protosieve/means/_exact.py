@@ -47,7 +47,13 @@ class ExactMean(Mean):
             )
 
     def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        rng: np.random.Generator,
+        n_prototypes: int,
+        half_life: float | None = None,
     ) -> FixedMean:
         assert target is not None
         return FixedMean.over(kernel, target)

@@ -39,7 +39,7 @@ class StreamMean(MeanState):
 
     @final
     def rows_ahead(self) -> int:
-        return max(-(-11 * self.adopted // 10), 1) - self.sample.seen  # the first block, that all begins with, alone
+        return self.sample.rows_ahead(self.adopted)
 
     @final
     def change_kernel(self, kernel: Kernel) -> None:
@@ -87,7 +87,7 @@ class RunningMean(StreamMean):
 
     def _adopt(self) -> None:
         self.sample.settle()
-        self.snapshot = FixedMean.over(self.kernel, self.sample.rows, self.sample.seen)
+        self.snapshot = FixedMean.over(self.kernel, self.sample.rows, self.sample.population)
 
     def at(self, points: Points) -> Float64:
         return self.snapshot.at(points)
@@ -139,10 +139,16 @@ class ReservoirMean(Mean):
         check_seed("ReservoirMean", self.random_state)
 
     def begin(
-        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        rng: np.random.Generator,
+        n_prototypes: int,
+        half_life: float | None = None,
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
-        sample = UniformSample.empty(self.size, like if target is None else target, seed)
+        sample = UniformSample.empty(self.size, like if target is None else target, seed, half_life=half_life)
         if target is None:
             return RunningMean(kernel, sample, FixedMean.over(kernel, like[: self.size].copy()))
         sample.observe(target, np.arange(len(target)))

@@ -64,7 +64,8 @@ def candidates_in(sample: int) -> int:
 def candidates_of(sample: UniformSample) -> SampledRows:
     """The rows of a sample that may be chosen: all that came, or all that are not held out."""
     sample = sample.settled()
-    return sample.held if sample.is_whole else sample.held.take(slice(candidates_in(sample.size)))
+    size = sample.size if sample.half_life is None else len(sample.held)  # where weights fade it may not be full
+    return sample.held if sample.is_whole else sample.held.take(slice(candidates_in(size)))
 
 
 def judging_for(n_prototypes: int) -> int:

@@ -176,11 +176,19 @@ class Coverage(Objective):
         return self._begun
 
     def over(
-        self, kernel: Kernel, target: Array | None, like: Array, seed: int, *, m: int, compared: bool
+        self,
+        kernel: Kernel,
+        target: Array | None,
+        like: Array,
+        seed: int,
+        *,
+        m: int,
+        compared: bool,
+        half_life: float | None = None,
     ) -> "Coverage":
         """The objective of m prototypes for a target, or for a stream of rows ``like`` these that is its own."""
         size = self._size(m)
-        drawn = UniformSample.empty(max(with_held_out(size), size + 1), like, seed)
+        drawn = UniformSample.empty(max(with_held_out(size), size + 1), like, seed, half_life=half_life)
         found = replace(self, sample=size, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
@@ -216,6 +224,11 @@ class Coverage(Objective):
     def _size(self, m: int = 1) -> int:
         """Rows that choose m prototypes; settled once there is a target."""
         return covering_for(m) if self.sample is None else int(self.sample)
+
+    def _choosing(self) -> int:
+        """How many rows of the sample may choose: where weights fade it may have room for more than it holds."""
+        sample = self._sample.settled()
+        return self._size() if sample.is_whole else min(self._size(), candidates_in(len(sample.rows)))
 
     def describe(self) -> str:
         return repr(self.kernel)
@@ -281,13 +294,13 @@ class Coverage(Objective):
         """A refresh is due when the stream has grown by a tenth; after the first block, that all begins with."""
         if not (self.begun.follows and self.begun.compared):
             return FOREVER
-        return max(-(-11 * self.begun.adopted // 10), 1) - self._sample.seen
+        return self._sample.rows_ahead(self.begun.adopted)
 
     def refresh(self) -> bool:
         if not (self.begun.follows and self.begun.compared) or self.begun.adopted == self._sample.seen:
             return False
         self._sample.settle()
-        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self._size()]
+        self.begun.snapshot = self._part(self._sample.rows, self._sample.numbers, judges=False)[: self._choosing()]
         self.begun.adopted, self.begun.points = self._sample.seen, None
         return True
 
@@ -309,7 +322,7 @@ class Coverage(Objective):
 
     def chosen_by(self) -> Points:
         """The rows of the target by which rows are chosen, as of now."""
-        return self._prepared(self._sample.settled().rows[: self._size()])
+        return self._prepared(self._sample.settled().rows[: self._choosing()])
 
     def judged_by(self) -> Array:
         """The rows of the target that judge a result: all if they are known, else some that had no part in it."""
@@ -346,7 +359,7 @@ class Coverage(Objective):
         """The last ones. Where earlier samples chose, too, the number of a row decides: no judge was in one of them."""
         if self.begun.follows and self.begun.compared:
             return np.asarray(hashes(self._sample.seed + 1, numbers) >= np.uint64(candidates_in(EVERY + 1)))
-        return np.arange(len(numbers)) >= self._size()
+        return np.arange(len(numbers)) >= self._choosing()
 
     # -- sets
 
@@ -430,7 +443,7 @@ class Coverage(Objective):
             for level, rows in zip(levels, largest, strict=True)
         ]
         most: Float64 = min(bounds, key=np.mean)
-        return BestPossible(near[0].astype(np.float64), most, len(candidates), sample.seen)
+        return BestPossible(near[0].astype(np.float64), most, len(candidates), sample.population)
 
     def _two_nearest(self, prototypes: Array, rows: Array) -> Array:
         """The similarities of each row to its nearest and second nearest prototype, or zero; in two lines."""

@@ -1,7 +1,16 @@
-"""A uniform sample of rows by hash of the row number, with the rows themselves."""
+"""A uniform sample of rows by hash of the row number, with the rows themselves; of the recent ones, if that is wanted.
 
+Where weights fade, row i of n has the weight ``w_i = 2^-((n - 1 - i) / half_life)``. Let ``u_i`` be its hash as a
+number between 0 and 1. A row stays as long as ``u_i <= w_i``: that leaves rows that all count as one, and of these the
+ones with the smallest ``u_i / w_i`` are kept, a uniform sample. Their order does not change as time goes by, for it is
+that of ``log2(u_i) - i / half_life``. (Priority sampling, after Duffield, Lund and Thorup 2007, of no more rows than
+weigh one each.) Where there is room the rows that follow are kept too: they count no more, but may still be chosen. Where there is room the rows that follow are kept too: they count no more, but may still be chosen.
+"""
+
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +19,8 @@ from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
 from protosieve.sampling._bottom import EVERY, hashes
+
+_WHOLE = 32  # rows: so few at the beginning of a stream are all kept, and weigh the same
 
 
 @storable
@@ -48,9 +59,10 @@ class UniformSample:
     """The ``size`` rows whose numbers have the smallest hashes, the smallest first.
 
     The seed and the row numbers decide which rows these are; the order in which they arrive does not matter. The first
-    k of them are the sample of size k. O(block) time per block: new rows wait, and are sorted in, in
-    O(size (d + log size)), each time the sample has grown by a quarter. Arrays are replaced, never written to: copies
-    share them.
+    k of them are the sample of size k. With a ``half_life``, in rows, it is a sample of the recent past, perhaps
+    smaller than its size, and rows ``beyond`` it fill the rest. O(block) time per block: new rows wait, and are sorted
+    in, in O(size (d + log size)), each time the sample has grown by a quarter. Arrays are replaced, never written to:
+    copies share them.
 
     >>> import numpy as np
     >>> X = np.arange(1000.0)[:, None]
@@ -66,12 +78,17 @@ class UniformSample:
     seen: int = 0
     waiting: list[SampledRows] = field(default_factory=list)
     limit: int = EVERY  # of hashes: of one part of the rows among many, those above it will not be needed
-    _limit: np.uint64 = field(init=False, repr=False, compare=False)  # hashes above it are of no more use
+    half_life: float | None = None
+    beyond: SampledRows | None = None  # rows that follow those it holds, where weights fade
+    _limit: Any = field(init=False, repr=False, compare=False)  # keys above it are of no more use
     _n_waiting: int = field(init=False, repr=False, compare=False)
 
     @classmethod
-    def empty(cls, size: int, like: Array, seed: int, limit: int = EVERY) -> "UniformSample":
-        return cls(size, seed, SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0)), limit=limit)
+    def empty(
+        cls, size: int, like: Array, seed: int, limit: int = EVERY, half_life: float | None = None
+    ) -> "UniformSample":
+        none = SampledRows(like[:0].copy(), np.zeros(0, np.int64), np.zeros(0))
+        return cls(size, seed, none, limit=limit, half_life=half_life)
 
     @classmethod
     def drawn(cls, rows: Array, seen: int) -> "UniformSample":
@@ -80,8 +97,9 @@ class UniformSample:
         return cls(len(rows), 0, SampledRows(rows, numbers, np.zeros(len(rows))), seen)
 
     def __post_init__(self) -> None:
-        full, self._n_waiting = len(self.held) == self.size, sum(map(len, self.waiting))
-        self._limit = hashes(self.seed, self.numbers[-1:])[0] if full else np.uint64(self.limit)
+        known, self._n_waiting = self._known(), sum(map(len, self.waiting))
+        every = np.uint64(self.limit) if self.half_life is None else math.inf
+        self._limit = self._keys(known.numbers[-1:])[0] if len(known) == self.size else every
 
     def __deepcopy__(self, memo: object) -> "UniformSample":
         return replace(self, waiting=list(self.waiting))
@@ -97,17 +115,56 @@ class UniformSample:
     @property
     def all_numbers(self) -> NDArray[np.int64]:
         """Of the rows it holds, those that wait included: none of all others will ever be in it."""
-        return np.concatenate([part.numbers for part in (self.held, *self.waiting)])
+        return np.concatenate([part.numbers for part in (self._known(), *self.waiting)])
 
     @property
     def is_whole(self) -> bool:
         """Whether it holds every row that came: below a ``limit`` it may not, however few there are."""
         return self.seen <= self.size and self.seen == len(self.held) + self._n_waiting
 
+    @property
+    def mass(self) -> float:
+        """What all rows that came weigh together."""
+        if self.half_life is None:
+            return self.seen
+        rate = math.log(2) / self.half_life
+        return math.expm1(-rate * self.seen) / math.expm1(-rate)
+
+    def faded(self, rows: int) -> float:
+        """What a row weighs after so many more, that weighed one."""
+        return 1.0 if self.half_life is None else 2.0 ** (-rows / self.half_life)
+
+    def fading(self, rows: int) -> Float64 | None:
+        """What the rows of a block weigh at its end; ``None`` where all weigh one."""
+        if self.half_life is None:
+            return None
+        found: Float64 = 2.0 ** (-np.arange(rows - 1, -1, -1) / self.half_life)
+        return found
+
+    @property
+    def population(self) -> int:
+        """How many rows of weight one the sample was drawn from."""
+        held = len(self.held) + self._n_waiting
+        return self.seen if self.half_life is None or self.is_whole else max(round(self.mass), held + 1)
+
+    def rows_ahead(self, adopted: int) -> int:
+        """Until the stream is a tenth more than what was ``adopted``, or a tenth of it has faded."""
+        grown = max(-(-11 * adopted // 10), 1)  # the first block, that all begins with, alone
+        faded = grown if self.half_life is None else adopted + max(int(self.half_life / 10), 1)
+        return min(grown, faded) - self.seen
+
+    def _keys(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """By which rows are taken in, the smallest first."""
+        found = hashes(self.seed, numbers)
+        if self.half_life is None:
+            return found
+        keys: Float64 = np.log2((found.astype(np.float64) + 0.5) / 2.0**64) - numbers / self.half_life
+        return keys
+
     def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> Indices:
         """Rows that were not offered before, with their numbers; returns the positions of those that were taken in."""
         self.seen += len(rows)
-        small = np.flatnonzero(hashes(self.seed, numbers) <= self._limit)
+        small = np.flatnonzero(self._keys(numbers) <= self._limit)
         if len(small):
             self.waiting.append(SampledRows(rows, numbers, np.zeros(len(rows)) if mu is None else mu).take(small))
             self._n_waiting += len(small)
@@ -115,12 +172,20 @@ class UniformSample:
                 self.settle()
         return small
 
+    def _known(self) -> SampledRows:
+        """What it holds, but for the rows that wait."""
+        return self.held if self.beyond is None else SampledRows.joined([self.held, self.beyond])
+
     def settle(self) -> None:
-        """Sort in the rows that wait."""
-        if self.waiting:
-            both = SampledRows.joined([self.held, *self.waiting])
-            first = np.argsort(hashes(self.seed, both.numbers))[: self.size]
+        """Sort in the rows that wait, and leave out those that have faded."""
+        if self.waiting or self.half_life is not None:
+            both = SampledRows.joined([self._known(), *self.waiting])
+            keys = self._keys(both.numbers)
+            first = np.argsort(keys)[: self.size]
             self.held, self.waiting = both.take(first), []
+            if self.half_life is not None and self.seen >= _WHOLE:
+                count = np.searchsorted(keys[first], -(self.seen - 1) / self.half_life, side="right")
+                self.held, self.beyond = both.take(first[:count]), both.take(first[count:])
             self.__post_init__()
 
     def settled(self) -> "UniformSample":
@@ -157,14 +222,17 @@ class UniformSample:
     def _check_form(self) -> None:
         require(self.size >= 1 and self.seed >= 0 and are_counts(self.size, self.seen), "the size of a sample")
         require(0 <= self.limit <= EVERY, "the hashes of a sample")
-        require(len(self.held) <= self.size, "there are more rows in a sample than it has room for")
-        require(len(self.held) + sum(map(len, self.waiting)) <= self.seen, "a sample has more rows than came")
-        widths = {part.rows.shape[1:] for part in (self.held, *self.waiting)}
+        require(self.half_life is None or 1 <= self.half_life < math.inf, "how long a sample looks back")
+        known = self._known()
+        require(len(known) <= self.size, "there are more rows in a sample than it has room for")
+        require(len(known) + sum(map(len, self.waiting)) <= self.seen, "a sample has more rows than came")
+        widths = {part.rows.shape[1:] for part in (known, *self.waiting)}
         require(len(widths) == 1, "the columns of a sample's rows")
         numbers = self.all_numbers
         require(len(np.unique(numbers)) == len(numbers), "a row is in a sample twice")
-        require((np.diff(np.argsort(hashes(self.seed, self.numbers))) == 1).all(), "the order of a sample's rows")
+        require((np.diff(np.argsort(self._keys(known.numbers))) == 1).all(), "the order of a sample's rows")
 
     def _check(self) -> None:
         self._check_form()
-        assert len(self.settled().held) == min(self.size, self.seen) or self.limit < EVERY
+        whole = self.limit == EVERY and self.half_life is None
+        assert len(self.settled().held) == min(self.size, self.seen) or not whole

@@ -115,7 +115,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
     def _fit(self, X: Any, y: Any, target: Any, **beside: Any) -> Self:
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            own = given is None and self._compares_rows
+            own = given is None and self._compares_rows and self.half_life is None
             stream = self._open(rows, rows if own else given)
             stream.beside = self._beside(rows, X, **beside)
             stream.is_target = own

@@ -37,13 +37,15 @@ class Covering:
     def sample(self, block: Block, rng: np.random.Generator) -> UniformSample:
         """An empty one, that draws the rows by which the target is known."""
         size = sample_for(self.m, block.rows.shape[1]) if self.count is None else with_held_out(self.count)
-        return UniformSample.empty(size, block.rows, self.objective.seed)
+        begun = self.objective.begun.drawn
+        return UniformSample.empty(size, block.rows, begun.seed, half_life=begun.half_life)
 
     def candidates(self, sample: UniformSample) -> SampledRows:
         """Of a sample of the stream the rows that do not judge."""
         sample = sample.settled()
         sample = replace(sample, held=self.objective.may_be_chosen(sample.held))
-        return candidates_of(sample) if self.count is None else sample.held.take(slice(self.count))
+        drawn = candidates_of(sample) if self.count is None else sample.held.take(slice(self.count))
+        return drawn if sample.beyond is None else SampledRows.joined([drawn, sample.beyond])
 
     def of_stream(self, sample: UniformSample | None, best: Best) -> Selection:
         """From a sample of the stream."""

@@ -37,6 +37,7 @@ class Matching:
     count: int | None  # of candidates, if it was given
     step: int  # rows offered together
     beside: Beside | None = None
+    half_life: float | None = None
 
     keeps_best = True
 
@@ -48,7 +49,8 @@ class Matching:
         if kept is not None and (candidates_in(size) if self.count is None else size) <= candidates_in(kept.size):
             return None
         seed = mean.seed(size)
-        return UniformSample.empty(size, block.rows, int(rng.integers(2**63)) if seed is None else seed)
+        seed = int(rng.integers(2**63)) if seed is None else seed
+        return UniformSample.empty(size, block.rows, seed, half_life=self.half_life)
 
     def empty(self, like: Array) -> Members:
         """No members, but room for m rows like these."""
@@ -62,6 +64,8 @@ class Matching:
         assert sample is not None
         sample = sample.settled()
         drawn = candidates_of(sample) if self.count is None else sample.held.take(slice(self.count))
+        if sample.beyond is not None:
+            drawn = SampledRows.joined([drawn, sample.beyond])
         if self.beside is not None:
             more = mean.is_fixed and self.count is None
             return self.chosen(SampledRows.joined([drawn, best.others(drawn)]) if more else drawn, best)

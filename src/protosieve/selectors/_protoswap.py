@@ -25,6 +25,7 @@ from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
 
+_SHORTEST = 100  # rows of a half-life
 _NEAREST = 8  # rows most like the target that are candidates too, for each prototype: twice as many add nothing
 
 
@@ -104,6 +105,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         What to maximise instead of the kernel mean; see `protosieve.objectives`. `Coverage` takes a kernel and no mean:
         every row of the target should have a prototype near it. With `LeastSquares`, which takes neither, rows are
         features.
+    half_life : int, optional
+        The target is the recent past of the stream: a row weighs half as much after so many more, at least 100. Samples
+        have no more rows than that. By default all rows weigh the same.
     random_state : int, NumPy generator or None
         Seed of all samples.
     block_size : int, default 512
@@ -145,12 +149,14 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         "margin": share(),
         "candidates": whole_number(1).or_one_of("auto", "all"),
         "passes": whole_number(1).or_one_of(None),
+        "half_life": whole_number(_SHORTEST).or_one_of(None),
     }
 
     margin: float = 0.0
     candidates: Any = "auto"
     passes: int | None = None
     objective: Objective | None = None
+    half_life: int | None = None
 
     @property
     def _takes_all(self) -> bool:
@@ -173,6 +179,21 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
                 f"ProtoSwap: {arg('candidates', 'all')} judges rows as they come, and Coverage compares rows of a "
                 f"sample; give a number of candidates, or {arg('candidates', 'auto')}"
             )
+
+        if self.half_life is not None and (self._takes_all or not self._compares_rows):
+            judged = arg("candidates", "all") if self._takes_all else arg("objective", self.objective)
+            raise ParameterError(
+                f"ProtoSwap: {arg('half_life', self.half_life)} needs a sample of rows that are compared, and {judged} "
+                "has none; leave one of the two out"
+            )
+
+    def _target(self, target: Any, rows: Array, X: Any) -> Array | None:
+        if self.half_life is not None and target is not None:
+            raise InputError(
+                f"target was given, and with {arg('half_life', self.half_life)} the target is the stream's own past; "
+                "leave one of the two out"
+            )
+        return super()._target(target, rows, X)
 
     def _check_streaming(self) -> None:
         if self._takes_all and self.passes not in (None, 1):
@@ -244,7 +265,9 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         count = None if isinstance(self.candidates, str) else int(self.candidates)
         if isinstance(objective, Coverage):
             return Covering(objective, self.n_prototypes, self.margin, self.passes, count, beside)
-        return Matching(objective, self.n_prototypes, self.margin, self.passes, count, self.block_size, beside)
+        return Matching(
+            objective, self.n_prototypes, self.margin, self.passes, count, self.block_size, beside, self.half_life
+        )
 
     def _matching(self, objective: KernelMean | Coverage) -> Matching:
         found = self._by(objective)
