@@ -1,6 +1,7 @@
 """Runs over files: the same as a selector in memory, whatever the format and however rows are cut into files."""
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from protosieve import (
     ProtoSwap,
     Prototypes,
     StateFileError,
+    cli,
     kernels,
     select,
 )
@@ -773,3 +775,44 @@ def test_it_works_in_a_thread(tmp_path):
     thread.start()
     thread.join()
     assert len(found[0]) == 5
+
+
+def drifting(n=20_000):
+    rng = np.random.default_rng(0)
+    for start in range(0, n, 1000):
+        yield pa.table({"x": rng.normal(start / 1000, 1, 1000), "number": [f"{start + i}" for i in range(1000)]})
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_a_stream_with_a_half_life_is_represented_by_its_recent_past(goal, tmp_path):
+    path = tmp_path / "page.html"
+    found = select(drifting(), 10, id="number", goal=goal, half_life=500, report=path)
+    assert found.indices.min() > 15_000
+    assert [int(number) for number in found.table["number"].to_pylist()] == found.indices.tolist()
+    assert found.sample.indices.min() > 10_000
+    assert found.residual < 0.1
+    assert "the recent past: a row weighs half as much after 500 more" in path.read_text()
+    whole = select(drifting(), 10, id="number", goal=goal)
+    assert whole.indices.min() < 5_000
+
+
+def test_the_command_line_takes_a_half_life(tmp_path, monkeypatch, capsys):
+    text = "".join(f"{x}\n" for table in drifting() for x in table["x"].to_pylist())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"x\n{text}".encode())))
+    assert cli.main(["select", "-", "--format", "csv", "-m", "5", "--half-life", "500"]) == 0
+    said = capsys.readouterr().out
+    assert "  of the recent past: a row weighs half as much after 500 more" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "half_life=500 is for the recent past of a stream, such as standard input, and stored rows have none"),
+        ({"inputs": "-", "method": "stream"}, "and stream keeps what it has chosen; leave it out"),
+        ({"inputs": "-", "target": "rows.csv"}, "and the target is that of files; leave it out"),
+        ({"inputs": "-", "half_life": 5}, "select: half_life must be a whole number of at least 100, got 5"),
+    ],
+)
+def test_a_half_life_is_for_streams(given, words):
+    with pytest.raises(ParameterError, match=words):
+        select(**{"inputs": "rows.csv", "n_prototypes": 3, "format": "csv", "half_life": 500, **given})

@@ -316,6 +316,10 @@ _WORK = _option(
     "work", "DIR", "Keep finished work in this folder: after an interruption the same command goes on from there, with "
     "the same result. Emptied when the output is written.", panel="Long runs",
 )  # fmt: skip
+_HALF_LIFE = _option(
+    "half_life", "ROWS", "Of standard input: a row weighs half as much after so many more, so the prototypes are those "
+    "of the recent past.", value=_count,
+)  # fmt: skip
 _DRY_RUN = _switch("dry_run", "Only say how many rows and partitions there are, and how much memory a run needs.")
 
 _SHOWN = _panel(
@@ -354,7 +358,8 @@ _TOLD = _panel("Output", _QUIET, _switch("json", "Print the figures as one JSON 
 
 _CHOICE = "What to select"
 SELECT = (
-    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _KEEP, _EXCLUDE_ROWS, *_GROUPS, _METHOD, _SEED), *_COLUMNS,
+    _INPUTS, *_panel(_CHOICE, _COUNT, _GOAL, _TARGET, _HALF_LIFE, _KEEP, _EXCLUDE_ROWS, *_GROUPS, _METHOD, _SEED),
+    *_COLUMNS,
     *_KERNEL, _SAMPLE, _OUTPUT, *_TO_LABEL, *_FILES, *_MANY, replace(_DRY_RUN, panel="Many workers"), _WORK, *_SHOWN,
     *_PAGE, *_TOLD,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from protosieve.insight import (
     beyond_input,
     feature_matches,
     quality_sentences,
+    recent_past,
     shown,
     unlike_head,
     worst_groups,
@@ -54,7 +55,8 @@ def _made(result: Prototypes) -> list[str]:
     beside = "" if new == len(result) else f", beside {len(result) - new:,} chosen before"
     lines = [f"{new:,} of {run['rows']:,} rows of {where}{beside}; kernel {rounded(repr(result.kernel))}"]
     lines += [f"  {line}" for line in map(in_flags, result.encoding.marked())]
-    lines += [f"  {line}" for line in [*unlike_head(run), *beyond_input(run)]]
+    notes = [*(f"of {note}" for note in recent_past(run)), *unlike_head(run), *beyond_input(run)]
+    lines += [f"  {line}" for line in notes]
     left_out = run["rows_left_out"]
     if left_out["count"]:
         share = f"{100 * left_out['count'] / (run['rows'] + left_out['count']):.2g} % of all"

@@ -18,7 +18,7 @@ from protosieve.insight._quality import Figure, Quality, curve_of, quality_of, q
 from protosieve.insight._residual_curve import ResidualCurve
 from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._stream import ResidualTrace, stream_of
-from protosieve.insight._summary import Fact, GroupFact, Rerun, beyond_input, unlike_head, worst_groups
+from protosieve.insight._summary import Fact, GroupFact, Rerun, beyond_input, recent_past, unlike_head, worst_groups
 from protosieve.insight._text import shown
 from protosieve.insight._view import View, image_shape_of
 
@@ -60,6 +60,7 @@ __all__ = [
     "map_of",
     "quality_of",
     "quality_sentences",
+    "recent_past",
     "shown",
     "stream_of",
     "unlike_head",

@@ -95,6 +95,12 @@ def beyond_input(run: Mapping[str, Any]) -> list[str]:
     return [f"No prototype can match what only the target has: {'; '.join(found)}"] if found else []
 
 
+def recent_past(run: Mapping[str, Any]) -> list[str]:
+    """A note where rows of a stream weigh less as they grow old."""
+    found = run.get("parameters", {}).get("half_life")
+    return [f"the recent past: a row weighs half as much after {found:,} more"] if found else []
+
+
 def _named(files: list[Mapping[str, Any]]) -> str:
     if len(files) == 1:
         return PurePath(str(files[0]["name"])).name
@@ -111,6 +117,8 @@ def _target(result: Prototypes) -> list[tuple[str, str, str | None]]:
     if run.get("target_files"):
         note = ". ".join(["the prototypes are to match these rows", *beyond_input(run)])
         return [("Target", _named(run["target_files"]), note)]
+    for note in recent_past(run):
+        return [("Target", "the rows themselves", f"the prototypes are to stand for {note}")]
     return [("Target", "the rows themselves", "the prototypes are to stand for all of them")] if run else []
 
 

@@ -21,7 +21,7 @@ from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
 from protosieve.preprocess import BALANCES, CYCLES, SCALES
-from protosieve.selectors import SELECTORS, ProtoSwap, StreamSelector, content_with, whole_number
+from protosieve.selectors import SELECTORS, SHORTEST, ProtoSwap, StreamSelector, content_with, whole_number
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
     cls.method: cls for cls in SELECTORS if issubclass(cls, StreamSelector)
@@ -62,6 +62,7 @@ class Options:
     scale: str = default.SCALE
     balance: str = default.BALANCE
     max_categories: int = default.MAX_CATEGORIES
+    half_life: int | None = None  # rows of a stream
     day_first: bool = False
     cycles: list[str] = dataclasses.field(default_factory=list)
     sample: int | None = None  # None for one that follows from the number of prototypes
@@ -102,6 +103,7 @@ class Options:
         whole_number(1).check("select", "max_categories", self.max_categories)
         if self.sample is not None:
             whole_number(10).check("select", "sample", self.sample)
+        self._check_half_life()
         whole_number(1).check("select", "partition_rows", self.partition_rows)
         if self.random_state is not None:
             whole_number(0).check("select", "random_state", self.random_state)
@@ -261,6 +263,17 @@ class Options:
         if self.is_stream:
             raise ParameterError(
                 f"{arg('per', self.per)} reads rows twice, and {self.stream} comes once; store the rows in a file first"
+            )
+
+    def _check_half_life(self) -> None:
+        if self.half_life is None:
+            return
+        whole_number(SHORTEST).check("select", "half_life", self.half_life)
+        if not self.is_stream or self.target or self.judges_rows:
+            wrong = "the target is that of files" if self.target else f"{self.method} keeps what it has chosen"
+            raise ParameterError(
+                f"{arg('half_life', self.half_life)} is for the recent past of a stream, such as standard input, and "
+                f"{wrong if self.is_stream else 'stored rows have none'}; leave it out"
             )
 
     def _check_stream(self) -> None:

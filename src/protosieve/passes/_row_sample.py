@@ -38,9 +38,9 @@ class RowSample:
         return replace(self, shown=shown, rows=rows, parts=list(self.parts))  # nothing changes the tables
 
     @classmethod
-    def empty(cls, seed: int, size: int, limit: int = EVERY) -> "RowSample":
+    def empty(cls, seed: int, size: int, limit: int = EVERY, half_life: float | None = None) -> "RowSample":
         """Of no rows yet, with room for so many; hashes above ``limit`` will not be needed."""
-        return cls(Bottom(seed, size, limit=limit), size=size)
+        return cls(Bottom(seed, size, limit=limit, half_life=half_life), size=size)
 
     @property
     def seen(self) -> int:
@@ -105,7 +105,7 @@ class RowSample:
         return found
 
     def _none(self, like: Array) -> UniformSample:
-        return UniformSample.empty(self.size, like, self.shown.seed, self.shown.limit)
+        return UniformSample.empty(self.size, like, self.shown.seed, self.shown.limit, self.shown.half_life)
 
     def _make_room(self, rows_per_byte: float) -> None:
         most = self.shown.most
@@ -121,7 +121,8 @@ class RowSample:
         require((self.rows is None) == (self.seen == 0), "the rows of a sample")
         if self.rows is not None:
             require(self.rows.seen == self.seen and self.rows.size == self.size, "a sample of other rows")
-            require(self.rows.seed == self.shown.seed, "a sample of another seed")
+            same = (self.rows.seed, self.rows.half_life) == (self.shown.seed, self.shown.half_life)
+            require(same, "a sample of another seed")
             require(np.isin(self.shown.numbers, self.rows.all_numbers).all(), "columns of rows that are not there")
 
     def _check(self) -> None:

@@ -128,8 +128,9 @@ class Streamed(Value):
     def selector(self, kernel: Any, mean: Any) -> StreamSelector[Any, Any]:
         """Of no rows yet."""
         options, seed = self.job.options, self.job.seed
+        fades = {} if options.half_life is None else {"half_life": options.half_life}
         return METHODS[options.method](
-            self.n_prototypes, kernel=kernel, mean=mean, random_state=seed, **options.objective
+            self.n_prototypes, kernel=kernel, mean=mean, random_state=seed, **options.objective, **fades
         )
 
     # -- what there is so far
@@ -147,7 +148,8 @@ class Streamed(Value):
         """That of all rows so far; if the first were unlike the rest, chosen again from a sample of all."""
         assert self.choice is not None
         assert self.encoding is not None
-        unlike, again = (None, None) if self.head is None else self._unlike(self.head, self.encoding)
+        fades = self.job.options.half_life is not None  # such a stream is to differ from its first rows
+        unlike, again = (None, None) if self.head is None or fades else self._unlike(self.head, self.encoding)
         if again is not None:
             return self._chosen_again(unlike, again)
         selector = self.choice.selector
@@ -220,8 +222,9 @@ class Streamed(Value):
 
     def _shown(self, encoding: Encoding) -> DataSample:
         assert self.sample.rows is not None
-        light = self.sample.light()
-        rows = encoding.transform(self.sample.rows.settled().rows_of(light.numbers))
+        light, sample = self.sample.light(), self.sample.rows.settled()
+        light = light.taken(np.flatnonzero(np.isin(light.numbers, sample.numbers)))
+        rows = encoding.transform(sample.rows_of(light.numbers))
         return DataSample(light.numbers, rows, typed(light.table, encoding.layout), self.rows, False)
 
 
@@ -249,7 +252,7 @@ class StreamPass(Pass[Streamed]):
 
     def begin(self, partition: Partition) -> Streamed:
         m, target = number_of_prototypes(self.job, None), self.target
-        sample = RowSample.empty(self.job.seed, max(MOST, _PER_PROTOTYPE * m))
+        sample = RowSample.empty(self.job.seed, max(MOST, _PER_PROTOTYPE * m), half_life=self.job.options.half_life)
         value = Streamed(self.job, target, m, Survey.of(copy.deepcopy(self.job.layout)), sample)
         if target is not None:
             value.encoding = target.encoding

@@ -75,6 +75,7 @@ def select(
     quiet: bool = True,
     progress: Watcher | None = None,
     executor: Executor | None = None,
+    half_life: int | None = None,
     partition_rows: int = default.PARTITION_ROWS,
     window: int | None = None,
     work: str | os.PathLike[str] | None = None,
@@ -194,6 +195,9 @@ def select(
         Where partitions of the files are worked on: threads, processes, or ``client.get_executor(retries=2,
         pure=False)`` of a Dask cluster; by default in this process, on all of its cores. Tables in memory go to threads
         only. Methods that judge rows one by one do so in this process, with a warning. See docs/scale.md.
+    half_life : int, optional
+        Of a stream, such as standard input: a row weighs half as much after so many more, so that prototypes are those
+        of the recent past. By default all rows weigh the same. See docs/streams.md.
     partition_rows : int, default 250,000
         Rows of a partition, about. Another number changes the last bits of sums, so the choice may be another one,
         about as good.

@@ -4,7 +4,8 @@ Where weights fade, row i of n has the weight ``w_i = 2^-((n - 1 - i) / half_lif
 number between 0 and 1. A row stays as long as ``u_i <= w_i``: that leaves rows that all count as one, and of these the
 ones with the smallest ``u_i / w_i`` are kept, a uniform sample. Their order does not change as time goes by, for it is
 that of ``log2(u_i) - i / half_life``. (Priority sampling, after Duffield, Lund and Thorup 2007, of no more rows than
-weigh one each.) Where there is room the rows that follow are kept too: they count no more, but may still be chosen. Where there is room the rows that follow are kept too: they count no more, but may still be chosen.
+weigh one each.)
+Where there is room the rows that follow are kept too, up to 8 half-lives: they count no more, but may be chosen.
 """
 
 import math
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.sampling._bottom import EVERY, hashes
+from protosieve.sampling._bottom import EVERY, hashes, highest_key, keys
 
+_OLDEST = 8  # half-lives
 _WHOLE = 32  # rows: so few at the beginning of a stream are all kept, and weigh the same
 
 
@@ -98,8 +100,8 @@ class UniformSample:
 
     def __post_init__(self) -> None:
         known, self._n_waiting = self._known(), sum(map(len, self.waiting))
-        every = np.uint64(self.limit) if self.half_life is None else math.inf
-        self._limit = self._keys(known.numbers[-1:])[0] if len(known) == self.size else every
+        is_full = len(known) == self.size
+        self._limit = self._keys(known.numbers[-1:])[0] if is_full else highest_key(self.limit, self.half_life)
 
     def __deepcopy__(self, memo: object) -> "UniformSample":
         return replace(self, waiting=list(self.waiting))
@@ -154,12 +156,7 @@ class UniformSample:
         return min(grown, faded) - self.seen
 
     def _keys(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        """By which rows are taken in, the smallest first."""
-        found = hashes(self.seed, numbers)
-        if self.half_life is None:
-            return found
-        keys: Float64 = np.log2((found.astype(np.float64) + 0.5) / 2.0**64) - numbers / self.half_life
-        return keys
+        return keys(self.seed, numbers, self.half_life)
 
     def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> Indices:
         """Rows that were not offered before, with their numbers; returns the positions of those that were taken in."""
@@ -180,12 +177,14 @@ class UniformSample:
         """Sort in the rows that wait, and leave out those that have faded."""
         if self.waiting or self.half_life is not None:
             both = SampledRows.joined([self._known(), *self.waiting])
-            keys = self._keys(both.numbers)
-            first = np.argsort(keys)[: self.size]
+            found = self._keys(both.numbers)
+            first = np.argsort(found)[: self.size]
             self.held, self.waiting = both.take(first), []
             if self.half_life is not None and self.seen >= _WHOLE:
-                count = np.searchsorted(keys[first], -(self.seen - 1) / self.half_life, side="right")
-                self.held, self.beyond = both.take(first[:count]), both.take(first[count:])
+                last = self.seen - 1
+                count = np.searchsorted(found[first], -last / self.half_life, side="right")
+                recent = both.numbers[first[count:]] >= last - _OLDEST * self.half_life
+                self.held, self.beyond = both.take(first[:count]), both.take(first[count:][recent])
             self.__post_init__()
 
     def settled(self) -> "UniformSample":

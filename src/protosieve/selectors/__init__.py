@@ -8,7 +8,7 @@ from protosieve.selectors._mmdcritic import MMDCritic
 from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
 from protosieve.selectors._protostream import ProtoStream
-from protosieve.selectors._protoswap import ProtoSwap, nearest_for
+from protosieve.selectors._protoswap import SHORTEST, ProtoSwap, nearest_for
 from protosieve.selectors._quotas import Quotas
 from protosieve.selectors._rows import (
     NO_ROWS,
@@ -33,6 +33,7 @@ SELECTORS: tuple[type[Selector], ...] = (
 __all__ = [
     "NO_ROWS",
     "SELECTORS",
+    "SHORTEST",
     "BatchSelector",
     "Beside",
     "Best",

@@ -25,7 +25,7 @@ from protosieve.selectors._rules import Rule, share, whole_number
 from protosieve.selectors._selector import Selection, parameters
 from protosieve.selectors._stream import Counts, Recorder, Stream
 
-_SHORTEST = 100  # rows of a half-life
+SHORTEST = 100  # rows of a half-life
 _NEAREST = 8  # rows most like the target that are candidates too, for each prototype: twice as many add nothing
 
 
@@ -149,7 +149,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         "margin": share(),
         "candidates": whole_number(1).or_one_of("auto", "all"),
         "passes": whole_number(1).or_one_of(None),
-        "half_life": whole_number(_SHORTEST).or_one_of(None),
+        "half_life": whole_number(SHORTEST).or_one_of(None),
     }
 
     margin: float = 0.0
