@@ -73,12 +73,10 @@ def quality_sentences(
         kept = len(subject.result) - int(subject.result.is_new.sum())
         by = f"{by} Both are beside the {counted(kept, 'row')} chosen before." if kept else by
         said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
+    said += _not_compared(subject.result)  # before any word on how well the other columns are matched
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)
-    said += [
-        *_not_compared(subject.result),
-        *(_covered(subject) if subject.result.covers else _carried(subject.result)),
-    ]
+    said += _covered(subject) if subject.result.covers else _carried(subject.result)
     return said if features is None or subject.is_other_data else [*said, *without_prototypes(features)]
 
 
