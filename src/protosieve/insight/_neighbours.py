@@ -11,7 +11,7 @@ from protosieve.insight._text import is_missing, shown
 
 _MOST = 3
 _LONGEST, _SHORTEST = 160, 16  # characters of a text, or a label
-_BUDGET = 300_000  # characters of all of them
+_BUDGET = 300_000  # characters of all texts, and of all labels
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def neighbours_of(subject: ResultWithData, text: str | None) -> list[list[Neighb
     """Of each prototype the three closest of the sample's rows that it is nearest to, but for itself; O(sample d).
 
     Texts are cut at 160 characters, and shorter where there are more than 600 prototypes: all of them together have at
-    most 300,000. Of more than 6,000 prototypes none are told.
+    most 300,000, and so have labels. Of more than 6,250 prototypes none are told.
     """
     result, sample, nearest, m = subject.result, subject.sample, subject.nearest, len(subject.result)
     most = min(_LONGEST, _BUDGET // (_MOST * m))

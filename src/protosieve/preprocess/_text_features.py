@@ -155,15 +155,15 @@ class SpeltWords(NamedTuple):
         """From columns of text whose rows belong together; O(words)."""
         lists = [_split(cells) for cells in columns]
         rows = np.concatenate([_lines(one) for one in lists])
-        coded = pa.chunked_array([one.flatten() for one in lists]).combine_chunks().dictionary_encode()
+        coded = pa.concat_arrays([one.flatten().cast(pa.large_string()) for one in lists]).dictionary_encode()
         word = pc.utf8_lower(coded.dictionary).dictionary_encode()
         of_spelling, spelling = word.indices.to_numpy(), coded.indices.to_numpy()
         order = np.lexsort((-np.arange(len(of_spelling)), np.bincount(spelling, minlength=len(of_spelling))))
         best = np.zeros(len(word.dictionary), np.int64)
         best[of_spelling[order]] = order  # the last one stays
         is_word = np.array([text != "" for text in word.dictionary.to_pylist()], np.bool_)[of_spelling][spelling]
-        pairs = np.unique(np.column_stack([rows, of_spelling[spelling]])[is_word], axis=0)
-        return cls(pairs[:, 0], pairs[:, 1], coded.dictionary.take(pa.array(best)).to_pylist())
+        pairs = np.unique((rows * len(best) + of_spelling[spelling])[is_word])
+        return cls(pairs // len(best), pairs % len(best), coded.dictionary.take(pa.array(best)).to_pylist())
 
 
 class _Found(NamedTuple):
