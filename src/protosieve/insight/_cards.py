@@ -63,7 +63,7 @@ def cards_of(
     groups = [subject.prototypes if n is None or n >= m else subject.prototypes.take(range(n))]
     if worst is not None and subject.sample is not None:
         groups.append(subject.sample.take(worst.places))
-    text, image = _text_column(subject), subject.view.image or image_column(subject.prototypes.own)
+    text, image = text_column(subject), subject.view.image or image_column(subject.prototypes.own)
     pictures = thumbnails(result, subject.view, image, subject.folders, groups)
     made = [_cards(subject, *each, text, image) for each in zip(groups, pictures, strict=True)]
     shares, around = [None] * m if subject.shares is None else subject.shares.tolist(), _around(subject)
@@ -141,7 +141,7 @@ def _lists(own: Columns) -> list[str]:
     return [name for name in own.names if "list" in own.kind(name) or getattr(own.part(name), "ndim", 1) > 1]
 
 
-def _text_column(subject: ResultWithData) -> str | None:
+def text_column(subject: ResultWithData) -> str | None:
     """The column to read: the one that was named, else the longest of those that hold sentences."""
     own, view = subject.prototypes.own, subject.view
     if view.text is not None:
