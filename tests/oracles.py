@@ -919,3 +919,26 @@ def text_similarities(texts, words_weigh):
     rows = (left * np.sqrt(values))[:, values > 1e-3 * values[0]]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows @ rows.T
+
+
+def spelt_words(rows):
+    """The set of the words of each row of texts, each in the spelling most often seen, of equal ones the first."""
+    texts = [text or "" for column in zip(*rows, strict=True) for text in column]  # column by column
+    words = ["".join(map(text_spaced, unicodedata.normalize("NFKC", text))).split() for text in texts]
+    seen = Counter(word for found in words for word in found)
+    best = {}
+    for word in seen:  # in the order they were met
+        folded = text_folded(word)
+        if folded not in best or seen[word] > seen[best[folded]]:
+            best[folded] = word
+    return [{best[text_folded(word)] for found in words[i :: len(rows)] for word in found} for i in range(len(rows))]
+
+
+def log_odds(inside, without, elsewhere, rest):
+    """By how many standard errors the log-odds of a word are larger inside; the prior is a row like all rows."""
+    total = inside + without + elsewhere + rest
+    share = (inside + elsewhere) / total
+    a, b, c, d = inside + share, without + 1 - share, elsewhere + share, rest + 1 - share
+    if not (a and b and c and d):
+        return 0.0
+    return (math.log(a / b) - math.log(c / d)) / math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)

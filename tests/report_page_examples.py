@@ -229,6 +229,8 @@ def texts() -> PageData:
                 share=weight,
                 label=labels[i % 30],
                 text=_ASKED[i % 5],
+                words=["card", "rate", "top-up", "Ausgleich", "送金"][i % 4 :],
+                neighbours=[_near(k, text, labels[k]) for k, text in enumerate(_ASKED[: i % 4])],
                 around=[[labels[i % 30], 0.7], [None, 0.3]],
             )
             for i, weight in enumerate(np.sort(rng.dirichlet(np.full(60, 3.0)))[::-1].tolist())
@@ -244,6 +246,10 @@ def texts() -> PageData:
         },
         "stream": None,
     }
+
+
+def _near(row: int, text: str | None, label: str | None) -> PageData:
+    return {"row": row, "text": text, "label": label}
 
 
 def _cloud(rng: np.random.Generator, points: int, cards: int, labels: list[str]) -> PageData:
@@ -264,6 +270,7 @@ def hostile() -> PageData:
     for i, one in enumerate(data["cards"]):
         one.update(label=h[i], text=h[i + 1] if i % 3 == 0 else None, no_image=h[i] if i % 3 == 1 else None)
         one.update(file=h[i + 2], fields=[[h[i + 3], h[i + 4]]] * 4, around=[[h[i], 0.6], [h[i + 1], 0.4]])
+        one.update(words=list(HOSTILE), neighbours=[_near(i, h[i + 1], h[i + 2]), _near(0, h[i], None)])
         one.update(differs=[{"name": h[i + 5], "value": h[i + 6], "usual": h[i + 7], "by": -9.0}])
     data["cards"][0]["image"] = "javascript:window.harmed=1"
     items = [{**item, "name": h[i]} for i, item in enumerate(data["coverage"]["features"]["items"])]

@@ -64,7 +64,8 @@ SURFACE = {
     ],
     "protosieve.preprocess": [
         "BALANCES", "COLUMNS", "CYCLES", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments",
-        "OnlyTextsError", "Survey", "TextFeatures", "is_named_like_id", "listing", "ratio_differs", "whole",
+        "OnlyTextsError", "SpeltWords", "Survey", "TextFeatures", "is_named_like_id", "listing", "ratio_differs",
+        "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [

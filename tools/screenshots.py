@@ -1,9 +1,11 @@
-"""The pictures of docs/report.md: reports of four data sets, each shown where it tells most.
+"""The pictures of docs/report.md and docs/text.md: reports of five data sets, each shown where it tells most.
 
-``make screenshots`` makes them anew in docs/images, with Chromium and the data that docs/benchmarks.md names.
+``make screenshots`` makes them anew in docs/images, with Chromium, the data that docs/benchmarks.md names, and the
+packages that Debian 12 knows. ``python tools/screenshots.py texts`` makes one of them.
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -37,6 +39,7 @@ class Shot:
     options: dict[str, Any]
     at: str
     scheme: str = "light"
+    press: tuple[str, ...] = ()  # before the picture is taken
 
 
 def lists(rows: np.ndarray) -> pa.Array:
@@ -78,21 +81,46 @@ def questions() -> pa.Table:
     return pa.table({"intent": intents, "vector": lists(found["x_train"])})
 
 
+def packages() -> pa.Table:
+    """What this Debian knows of its packages: names, sections and descriptions."""
+    listed = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for part in listed.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in part.splitlines() if ": " in line and not line.startswith(" "))
+        if "Package" in fields and "Description" in fields:
+            found.setdefault(fields["Package"], (fields.get("Section"), fields["Description"]))
+    sections, descriptions = zip(*found.values(), strict=True)
+    return pa.table({"name": list(found), "section": sections, "description": descriptions})
+
+
 PIXELS = {"embedding": "pixels", "image_shape": "28x28", "kernel": "gaussian", "width": 5.0}
+TEXTS = {"text": "description", "features": "description", "goal": "cover"}
 SHOTS = (
-    Shot("mnist", digits, {"n_prototypes": 100, "label": "digit", **PIXELS}, "#card-11"),
-    Shot("letters", letters, {"n_prototypes": 200, "label": "letter"}, "#map .chart"),
-    Shot("mixed", customers, {"n_prototypes": 60, "label": "churn"}, "#title"),
-    Shot("banking77", questions, {"n_prototypes": 120, "label": "intent", "embedding": "vector"}, "#cards", "dark"),
+    Shot("report-mnist", digits, {"n_prototypes": 100, "label": "digit", **PIXELS}, "#card-11"),
+    Shot("report-letters", letters, {"n_prototypes": 200, "label": "letter"}, "#map .chart"),
+    Shot("report-mixed", customers, {"n_prototypes": 60, "label": "churn"}, "#title"),
+    Shot(
+        "report-banking77", questions, {"n_prototypes": 120, "label": "intent", "embedding": "vector"}, "#cards", "dark"
+    ),
+    Shot(
+        "texts",
+        packages,
+        {"n_prototypes": 100, "label": "section", **TEXTS},
+        "#card-7",
+        press=("#card-7-near", "#card-8-near", "#card-9-near"),
+    ),
 )
 
 
 def take(shot: Shot, browser: Any, folder: Path) -> Path:
     """Choose, report, photograph; the picture has few colours, so that it is small."""
-    rows, page, picture = folder / f"{shot.name}.parquet", folder / "page.html", IMAGES / f"report-{shot.name}.png"
+    rows, page, picture = folder / f"{shot.name}.parquet", folder / "page.html", IMAGES / f"{shot.name}.png"
     pq.write_table(shot.table(), rows)
     protosieve.select(rows, report=page, **shot.options)
     window = Visit(browser, (SIZE[0], 900), color_scheme=shot.scheme).open(page)
+    for box in shot.press:
+        window.click(f"{box} summary")
+    window.evaluate("scrollTo(0, 0)")  # the bar at the top goes with the reader
     top = window.eval_on_selector(shot.at, "node => node.getBoundingClientRect().top + scrollY")
     shown = {"x": 0, "y": top - ABOVE, "width": SIZE[0], "height": SIZE[1]}
     window.screenshot(path=picture, full_page=True, clip=shown)
@@ -102,9 +130,10 @@ def take(shot: Shot, browser: Any, folder: Path) -> Path:
 
 
 def main() -> None:
-    """All of them, with their sizes."""
+    """All of them, or those that are named, with their sizes."""
+    wanted = [shot for shot in SHOTS if shot.name in sys.argv[1:] or len(sys.argv) == 1]
     with tempfile.TemporaryDirectory() as folder, open_browser() as browser:
-        for shot in SHOTS:
+        for shot in wanted:
             picture = take(shot, browser, Path(folder))
             sys.stdout.write(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB\n")
 

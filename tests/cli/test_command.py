@@ -124,8 +124,8 @@ def test_the_summary_leads_with_random_rows_and_the_feature_that_is_matched_wors
     pq.write_table(table.append_column("review", pa.array([f"text {i}" for i in range(3000)])), tmp_path / "t.parquet")
     lines = call("select", "t.parquet", "-m", 20, "--scale", "standard", cwd=tmp_path).stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("20 random rows with the best weights"))
-    assert re.fullmatch(r"\d of 2 features .* worst is sales, \d+ % off: more prototypes .*\.", lines[first + 1])
-    assert lines[first + 2] == "review was not compared: all figures are of the other columns alone."
+    assert re.fullmatch(r"\d of 2 features .* worst is sales, \d+ % off: more prototypes .*\.", lines[first + 2])
+    assert lines[first + 1] == "review was not compared: all figures are of the other columns alone."
     assert lines[first + 3].startswith("The 20 prototypes carry ")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import report_page_examples as examples
-from browsers import shown_cards
+from browsers import grave_findings, shown_cards
 from protosieve.report import render
 from report_page_parts import card
 
@@ -155,6 +155,44 @@ def test_a_label_a_least_weight_and_words_each_leave_the_cards_that_pass(digits)
     found = [i for i, card in enumerate(cards) if card["weight"] >= half and card["file"] == "part-1.parquet"]
     assert shown_cards(page) == found
     assert page.locator("#shown").inner_text() == f"Showing {len(found)} found among {len(cards)}"
+
+
+def test_words_that_set_a_card_apart_are_shown_and_found(files, visit):
+    data, file = files["texts"]
+    page, cards = visit().open(file), data["cards"]
+    assert page.locator("#card-1 .apart bdi").all_inner_texts() == cards[0]["words"]
+    page.focus("#search")
+    page.keyboard.type("TOP-up weekends")  # both, in any case: among the words, and in a text or that of a near row
+    said = [[*card["words"], card["text"], *(near["text"] for near in card["neighbours"])] for card in cards]
+    found = [i for i, parts in enumerate(said) if "top-up" in parts and "weekends" in " ".join(parts)]
+    assert 0 < len(found) < len(cards)
+    shown = f"1 to 24 of {len(found)}" if len(found) > 24 else str(len(found))
+    assert page.locator("#shown").inner_text() == f"Showing {shown} found among {len(cards)}"
+    assert shown_cards(page) == found[:24]
+    page.select_option("#label", cards[found[0]]["label"])  # beside the other filters
+    assert shown_cards(page) == [i for i in found if cards[i]["label"] == cards[found[0]]["label"]]
+
+
+def test_the_rows_nearest_to_a_card_are_a_press_away_as_texts_or_by_their_numbers(files, visit, tmp_path):
+    data, file = files["texts"]
+    page = visit().open(file)
+    box = page.locator("#card-4-near")
+    assert box.locator("li").count() == 0
+    page.focus("#card-4-near summary")
+    page.keyboard.press("Enter")
+    box.locator("li").first.wait_for()
+    near = data["cards"][3]["neighbours"]
+    assert box.locator("summary").inner_text() == "The 3 nearest rows"
+    assert box.locator("li > bdi").all_inner_texts() == [one["text"] for one in near]
+    assert box.locator(".near").all_inner_texts() == [one["label"] for one in near]
+    assert grave_findings(page) == []
+    assert page.locator("#card-1-near").count() == 0  # which has none
+    alone = card(0, 1.0, neighbours=[{"row": 1234, "text": None, "label": None}])
+    (tmp_path / "x.html").write_bytes(render({**examples.bare(), "cards": [alone]}))
+    page = visit().open(tmp_path / "x.html")
+    page.click("#card-1-near summary")
+    assert page.locator("#card-1-near li").inner_text() == "Row 1,234"
+    assert page.locator("#card-1-near summary").inner_text() == "The nearest row"
 
 
 def test_a_search_that_finds_nothing_says_so_and_is_undone_by_one_button(digits):

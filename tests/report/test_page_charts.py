@@ -192,8 +192,10 @@ def test_every_chart_has_a_name_and_its_numbers_in_a_table(opened, example):
     page, _ = opened(example)
     assert page.locator('.canvas svg:not([role="img"][aria-label])').count() == 0
     page.locator("#curve-table summary").click()
+    page.locator("#curve-table tbody tr").first.wait_for()
     assert page.locator("#curve-table tbody tr").count() == len(example["quality"]["curve"]["count"])
     page.locator("#stream-chart-table summary").click()
+    page.locator("#stream-chart-table thead th").first.wait_for()
     heads = page.locator("#stream-chart-table thead th").all_inner_texts()
     assert heads == ["Rows seen", "Share left", "Rows taken in", "Rows exchanged"]
 

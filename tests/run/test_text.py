@@ -14,6 +14,7 @@ import pytest
 from killed_processes import command_until_a_tick, ended
 from problems import TOPICS, texts_of_topics
 from protosieve import InputError, ParameterError, ProtosieveWarning, cli, select
+from protosieve.insight import ResultWithData, words_of
 from protosieve.passes import _row_sample
 from protosieve.preprocess import LEARNT_FROM
 from protosieve.result.files import read_prototypes
@@ -250,11 +251,22 @@ def test_where_other_columns_are_named_to_compare_by_a_text_is_only_shown():
     assert select(frame(), 10, text="text", exclude=["text", "topic", "id"]).encoding.names[0] == "size"
 
 
-def test_the_summary_shows_texts_before_other_columns(tmp_path, capsys):
+def test_the_summary_shows_texts_and_the_words_that_set_each_apart_before_other_columns(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     frame()[["size", "colour", "topic", "id", "text"]].to_csv(tmp_path / "rows.csv", index=False)
-    assert cli.main(["select", str(tmp_path / "rows.csv"), "-m", "3", "--text", "text", "--id", "id"]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["row"]]
-    assert line.split()[4:7] == ["id", "text", "size"]
+    command = ["select", str(tmp_path / "rows.csv"), "-m", "3", "--id", "id"]
+    assert cli.main([*command, "--text", "text"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = [i for i, line in enumerate(lines) if line.split()[:1] == ["row"]]
+    assert lines[at].split()[4:8] == ["id", "text", "words", "size"]
+    words = words_of(ResultWithData.of(select(tmp_path / "rows.csv", 3, id="id", text="text")))
+    place = slice(lines[at].index("words"), lines[at].index("size"))
+    for line, told in zip(lines[at + 1 :], words, strict=False):
+        shown = line[place].rsplit("  ", 1)[0].strip().rstrip("…")
+        assert shown
+        assert ", ".join(told).startswith(shown)
+    assert cli.main([*command, "--text", "text", "--features", "size"]) == 0  # shown, not compared
+    assert " words " not in capsys.readouterr().out
 
 
 def test_numbers_are_no_text():

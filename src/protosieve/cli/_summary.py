@@ -16,6 +16,7 @@ from protosieve.insight import (
     recent_past,
     shown,
     unlike_head,
+    words_of,
     worst_groups,
 )
 from protosieve.result import OURS, Prototypes, arrow_values
@@ -33,14 +34,15 @@ _LONGEST = 1000  # characters of a cell; a table shows fewer, and labels are tol
 
 def summarise(result: Prototypes, output: str | None, console: "Console") -> None:
     """Print it. ``output`` is where the prototypes were written."""
+    subject = ResultWithData.of(result)
     for line in _made(result):
         console.print(line)
     console.print()
-    draw(_columns(result), console)
+    draw(_columns(subject), console)
     if len(result) > _TOP:
         console.print(f"and {len(result) - _TOP:,} more", style="dim")
     console.print()
-    for line in [*_worth(result), *_spread(result)]:
+    for line in [*_worth(subject), *_spread(result)]:
         console.print(line)
     _groups(result, console)
     console.print(_place(output))
@@ -71,15 +73,21 @@ def _indented(line: str) -> str:
     return " " * (len(line) - len(line.lstrip())) + one_line(line)
 
 
-def _columns(result: Prototypes) -> list[TableColumn]:
-    """The heaviest prototypes: our columns, then ids and label, then texts and the first of the others."""
+def _columns(subject: ResultWithData) -> list[TableColumn]:
+    """The heaviest prototypes: our columns, then ids and label, then texts, the words that set each apart from others,
+    and the first of the other columns.
+    """
+    result = subject.result
     top = result.table.slice(0, _TOP)
     parameters = (result.provenance or {})["parameters"]
     named = len(parameters["id"]) + (parameters["label"] is not None) + (parameters["per"] is not None)
     names, first = top.column_names, len(OURS) + named
     texts = dict.fromkeys(place for place, name in enumerate(names) if place >= first and name in parameters["text"])
     places = list(dict.fromkeys([*range(first), *texts, *range(first, len(names))]))[: first + _THEIRS]
-    return [_column(names[place], arrow_values(top.column(place))) for place in places]
+    columns = [_column(names[place], arrow_values(top.column(place))) for place in places]
+    words, place = [", ".join(found) for found in words_of(subject)[:_TOP]], first + len(texts)
+    columns[place:place] = [TableColumn("words", words)] * any(words)
+    return columns
 
 
 def _column(name: str, values: list[Any]) -> TableColumn:
@@ -110,10 +118,9 @@ def _is_fraction(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[-+]?\d*\.\d+([eE][-+]?\d+)?", value) is not None
 
 
-def _worth(result: Prototypes) -> list[str]:
+def _worth(subject: ResultWithData) -> list[str]:
     """The error beside that of random rows, what it does not tell, and the residual in plain words."""
-    subject = ResultWithData.of(result)
-    features = None if result.covers else feature_matches(subject)
+    features = None if subject.result.covers else feature_matches(subject)
     return [one_line(line) for line in quality_sentences(subject, features, _WIDTH, _METHOD)]
 
 

@@ -14,6 +14,7 @@ from protosieve.insight._feature_matches import CategoryMatch, FeatureMatches, N
 from protosieve.insight._features import as_date
 from protosieve.insight._insight import Insight, WorstExplained, describe
 from protosieve.insight._map import Map, map_of
+from protosieve.insight._neighbours import Neighbour
 from protosieve.insight._quality import Figure, Quality, curve_of, quality_of, quality_sentences
 from protosieve.insight._residual_curve import ResidualCurve
 from protosieve.insight._result_with_data import ResultWithData
@@ -21,6 +22,7 @@ from protosieve.insight._stream import ResidualTrace, stream_of
 from protosieve.insight._summary import Fact, GroupFact, Rerun, beyond_input, recent_past, unlike_head, worst_groups
 from protosieve.insight._text import shown
 from protosieve.insight._view import View, image_shape_of
+from protosieve.insight._words import words_of
 
 __all__ = [
     "Card",
@@ -35,6 +37,7 @@ __all__ = [
     "Insight",
     "Labels",
     "Map",
+    "Neighbour",
     "NumberMatch",
     "Quality",
     "Rerun",
@@ -64,5 +67,6 @@ __all__ = [
     "shown",
     "stream_of",
     "unlike_head",
+    "words_of",
     "worst_groups",
 ]

@@ -11,14 +11,17 @@ from protosieve._formatting import cut
 from protosieve.insight._columns import Columns
 from protosieve.insight._decode_images import Thumbnail
 from protosieve.insight._differences import Difference, differences
+from protosieve.insight._neighbours import Neighbour, neighbours_of
 from protosieve.insight._result_with_data import DescribedRows, ResultWithData
 from protosieve.insight._text import is_missing, shown
 from protosieve.insight._thumbnails import image_column, thumbnails
+from protosieve.insight._words import words_of
 from protosieve.insight._worst_rows import WorstRows
 
 _TEXT = 600
 _FIELDS = 12
 _AROUND = 5
+_TOLD = ("weight", "share", "around", "words", "neighbours")  # of prototypes alone
 _LONG = 25  # characters: what is longer is read rather than looked up
 
 
@@ -27,7 +30,8 @@ class Card:
     """A row to look at: a picture, a text, or what makes it differ; and the user's own columns as ``fields``.
 
     ``no_image`` says why there is no picture where one was expected. A prototype has a weight, a share of the data,
-    and the labels of the data ``around`` it as shares, the rest without a name. A row that is explained badly has a
+    and the labels of the data ``around`` it as shares, the rest without a name; the ``words`` that set the rows nearest
+    to it apart, and the closest of these rows as ``neighbours``. A row that is explained badly has a
     ``witness``, which may be ``within_chance``; one that is covered badly its ``similarity`` to the nearest prototype.
     """
 
@@ -42,6 +46,8 @@ class Card:
     weight: float | None = None
     share: float | None = None
     around: list[tuple[str | None, float]] | tuple[()] = ()
+    words: list[str] | tuple[()] = ()
+    neighbours: list[Neighbour] | tuple[()] = ()
     witness: float | None = None
     within_chance: bool | None = None
     similarity: float | None = None
@@ -57,12 +63,12 @@ def cards_of(
     groups = [subject.prototypes if n is None or n >= m else subject.prototypes.take(range(n))]
     if worst is not None and subject.sample is not None:
         groups.append(subject.sample.take(worst.places))
-    text, image = _text_column(subject), subject.view.image or image_column(subject.prototypes.own)
+    text, image = text_column(subject), subject.view.image or image_column(subject.prototypes.own)
     pictures = thumbnails(result, subject.view, image, subject.folders, groups)
     made = [_cards(subject, *each, text, image) for each in zip(groups, pictures, strict=True)]
     shares, around = [None] * m if subject.shares is None else subject.shares.tolist(), _around(subject)
-    of_prototypes = zip(made[0], result.weights.tolist(), shares, around, strict=False)
-    mine = [replace(card, weight=weight, share=share, around=near) for card, weight, share, near in of_prototypes]
+    told = zip(result.weights.tolist(), shares, around, words_of(subject), neighbours_of(subject, text), strict=True)
+    mine = [replace(card, **dict(zip(_TOLD, one, strict=True))) for card, one in zip(made[0], told, strict=False)]
     if worst is None:
         return mine, []
     if worst.similarity is not None:
@@ -135,7 +141,7 @@ def _lists(own: Columns) -> list[str]:
     return [name for name in own.names if "list" in own.kind(name) or getattr(own.part(name), "ndim", 1) > 1]
 
 
-def _text_column(subject: ResultWithData) -> str | None:
+def text_column(subject: ResultWithData) -> str | None:
     """The column to read: the one that was named, else the longest of those that hold sentences."""
     own, view = subject.prototypes.own, subject.view
     if view.text is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from protosieve._formatting import NOTHING, counted, cut, percent, prototypes
+from protosieve.insight._cards import text_column
 from protosieve.insight._feature_matches import FeatureMatches, without_prototypes
 from protosieve.insight._features import encoding_of
 from protosieve.insight._residual_curve import ResidualCurve, curve_sentence, residual_curve
@@ -62,7 +63,7 @@ def quality_of(subject: ResultWithData, features: FeatureMatches | None) -> Qual
 def quality_sentences(
     subject: ResultWithData, features: FeatureMatches | None, width: str = _WIDTH, method: str = _METHOD
 ) -> list[str]:
-    """The error beside that of random rows, what it does not tell, and how much of the target is carried.
+    """The error beside that of random rows, which columns had no part in it, and how much of the target is carried.
 
     Where random rows do better, another ``method`` is what to try, or if the method is ProtoSwap another ``width``.
     """
@@ -75,10 +76,12 @@ def quality_sentences(
         said.append(beside_random(allowed(subject.result), random, own, remedy, subject.result.covers) + by)
     if features is not None and not subject.is_other_data:
         said.append(features.sentence)
-    said += [
-        *_not_compared(subject.result),
-        *(_covered(subject) if subject.result.covers else _carried(subject.result)),
-    ]
+    said += _covered(subject) if subject.result.covers else _carried(subject.result)
+    missed = _missed(subject.result)
+    if missed and text_column(subject) in missed:  # it is on every card, and had no part in what is told first
+        said[0] += f" {_not_compared(missed)}"
+    elif missed:
+        said.insert(1, _not_compared(missed))
     return said if features is None or subject.is_other_data else [*said, *without_prototypes(features)]
 
 
@@ -118,17 +121,18 @@ def _told_of_random(result: Prototypes) -> float | None:
     return None if told is None else float(told)
 
 
-def _not_compared(result: Prototypes) -> list[str]:
+def _missed(result: Prototypes) -> list[str]:
     """Columns that were not compared although this was not asked for."""
     encoding = encoding_of(result)
     why = {**encoding.get("dropped", {}), **encoding.get("left_out", {})}
-    missed = [name for name, reason in why.items() if not reason.startswith(_HARMLESS)]
-    if not missed:
-        return []
+    return [name for name, reason in why.items() if not reason.startswith(_HARMLESS)]
+
+
+def _not_compared(missed: list[str]) -> str:
     named = ", ".join(cut(name, 60) for name in missed[:_FEW])
     more = f" and {len(missed) - _FEW:,} more" if len(missed) > _FEW else ""
     verb = "was" if len(missed) == 1 else "were"
-    return [f"{named}{more} {verb} not compared: all figures are of the other columns alone."]
+    return f"{named}{more} {verb} not compared: all figures are of the other columns alone."
 
 
 def _figures(subject: ResultWithData, random: float | None) -> list[Figure]:

@@ -107,9 +107,9 @@ def worst_rows_sentence(found: WorstRows) -> str:
     one = len(found.places) == 1
     if found.similarity is not None:
         rows = "row" if one else f"{len(found.places):,} rows"
-        least, most = found.similarity.min(), found.similarity.max()
+        least, most = f"{found.similarity.min():.2g}", f"{found.similarity.max():.2g}"
         said = f"The {rows} of {found.looked_at:,} that the prototypes cover worst{'' if one else ', chosen to differ'}"
-        return f"{said}: similarity to the nearest is {least:.2g}{'' if one else f' to {most:.2g}'}."
+        return f"{said}: similarity to the nearest is {least}{'' if least == most else f' to {most}'}."
     rows = "row" if one else f"{len(found.places):,} rows"
     said = f"The {rows} of {found.looked_at:,} that the prototypes explain worst{'' if one else ', chosen to differ'}."
     return " ".join(filter(None, [said, _sides(found), _certainty(found)]))

@@ -8,7 +8,7 @@ from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
 from protosieve.preprocess._row_names import is_named_like_id
 from protosieve.preprocess._survey import Survey
-from protosieve.preprocess._text_features import COLUMNS, LEARNT_FROM, TextFeatures
+from protosieve.preprocess._text_features import COLUMNS, LEARNT_FROM, SpeltWords, TextFeatures
 from protosieve.preprocess._wording import listing
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Layout",
     "Moments",
     "OnlyTextsError",
+    "SpeltWords",
     "Survey",
     "TextFeatures",
     "is_named_like_id",

@@ -234,14 +234,14 @@ class TextColumn(Column):
 
     def learn(self, cells: pa.Array) -> None:
         """What a sample of the column tells."""
-        self.features = TextFeatures.learnt(_as_text(cells))
+        self.features = TextFeatures.learnt(as_text(cells))
 
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
         assert self.features is not None
-        return self.features.rows(_as_text(cells)), None
+        return self.features.rows(as_text(cells)), None
 
 
-def _as_text(cells: pa.Array) -> pa.Array:
+def as_text(cells: pa.Array) -> pa.Array:
     """Text as it is; a piece of a file whose values look like numbers has those as text."""
     return cells if is_text(cells.type) else cells.cast(pa.string())
 

@@ -14,6 +14,7 @@ from protosieve._typed import are_counts, require
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg, plain
 from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._cells import whole
 from protosieve.preprocess._columns import (
     Column,
     DateColumn,
@@ -23,12 +24,13 @@ from protosieve.preprocess._columns import (
     Measure,
     NumberColumn,
     TextColumn,
+    as_text,
 )
 from protosieve.preprocess._describe import description
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step, step_of
-from protosieve.preprocess._text_features import TextFeatures
+from protosieve.preprocess._text_features import SpeltWords, TextFeatures
 
 _CELLS, _FEWEST = 1 << 18, 512  # cells encoded at once stay in the cache; of few rows each step takes as long
 _LONGEST = 1 << 20  # numbers of an embedding: a damaged file must not ask for more memory
@@ -131,9 +133,7 @@ class Encoding:
         Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
         be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
         """
-        sources = {source for step in self.steps for source in step.sources}
-        placed = [(column, range(first, first + column.width)) for column, first in self.layout.placed()]
-        used = [(column, places) for column, places in placed if not sources.isdisjoint(places)]
+        used = self._used()
         layout = replace(self.layout, items=[column for column, _ in used])
         found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False)
         for row, problem in problems:
@@ -141,6 +141,18 @@ class Encoding:
         raw = np.zeros((len(found), self.layout.width), found.dtype)
         raw[:, [place for _, places in used for place in places]] = found
         return self.transform(raw)
+
+    def _used(self) -> list[tuple[Column, range]]:
+        """The columns that are not dropped, with their places in the raw matrix."""
+        sources = {source for step in self.steps for source in step.sources}
+        placed = [(column, range(first, first + column.width)) for column, first in self.layout.placed()]
+        return [(column, places) for column, places in placed if not sources.isdisjoint(places)]
+
+    def words(self, table: Mapping[str, Any]) -> SpeltWords | None:
+        """The words of the texts by which rows are compared; None where the table has none of these."""
+        names = [column.name for column, _ in self._used() if isinstance(column, TextColumn) and column.name in table]
+        texts = [as_text(whole(column)) for column in _as_table(table, names).columns] if names else []
+        return SpeltWords.of(texts) if texts else None
 
     def describe(self) -> list[str]:
         """What is done with which columns, in plain lines."""

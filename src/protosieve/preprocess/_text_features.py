@@ -7,7 +7,7 @@ Nothing is kept by its spelling: features are 64-bit hashes, looked up in a tabl
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -136,6 +136,36 @@ class TextFeatures:
         return cls(table.hashes, np.rint(vectors / scale).astype(np.int8), scale.astype(np.float32))
 
 
+class SpeltWords(NamedTuple):
+    """Each word of each row once: the row, the word's place among the ``spellings``, which differ by more than case.
+
+    A word is spelt as it most often is.
+
+    >>> found = SpeltWords.of([pa.array(["the Cat", "Cat, cat and THE dog"]), pa.array(["", "the bird"])])
+    >>> [found.spellings[place] for place in found.places[found.rows == 1]]
+    ['the', 'Cat', 'and', 'dog', 'bird']
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    spellings: list[str]
+
+    @classmethod
+    def of(cls, columns: Sequence[pa.Array]) -> "SpeltWords":
+        """From columns of text whose rows belong together; O(words)."""
+        lists = [_split(cells) for cells in columns]
+        rows = np.concatenate([_lines(one) for one in lists])
+        coded = pa.concat_arrays([one.flatten().cast(pa.large_string()) for one in lists]).dictionary_encode()
+        word = pc.utf8_lower(coded.dictionary).dictionary_encode()
+        of_spelling, spelling = word.indices.to_numpy(), coded.indices.to_numpy()
+        order = np.lexsort((-np.arange(len(of_spelling)), np.bincount(spelling, minlength=len(of_spelling))))
+        best = np.zeros(len(word.dictionary), np.int64)
+        best[of_spelling[order]] = order  # the last one stays
+        is_word = np.array([text != "" for text in word.dictionary.to_pylist()], np.bool_)[of_spelling][spelling]
+        pairs = np.unique((rows * len(best) + of_spelling[spelling])[is_word])
+        return cls(pairs // len(best), pairs % len(best), coded.dictionary.take(pa.array(best)).to_pylist())
+
+
 class _Found(NamedTuple):
     """Features where they were found: the line of each, a word or a text, of so many."""
 
@@ -161,14 +191,10 @@ class _Counts:
 
     @classmethod
     def of(cls, cells: pa.Array) -> "_Counts":
-        text = pc.utf8_lower(pc.utf8_normalize(_valid(cells), "NFKC"))
-        for pattern, by in ((_UNSEEN, ""), (_SEPARATORS, " "), (_WORDS_ALONE, r" \1 ")):
-            text = pc.replace_substring_regex(text, pattern, by)
-        spaced = pc.utf8_trim_whitespace(text)
-        lists = pc.utf8_split_whitespace(spaced.fill_null(""))
+        lists = _split(cells, fold=pc.utf8_lower)
         coded = lists.flatten().dictionary_encode()
         is_word = pc.not_equal(coded.dictionary, "").to_numpy(zero_copy_only=False)
-        lines = np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
+        lines = _lines(lists)
         codes = coded.indices.to_numpy()
         lines, codes = lines[is_word[codes]], codes[is_word[codes]]
         pieces, own = _hashed(coded.dictionary)
@@ -286,6 +312,19 @@ def _matrix(lines: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[i
 def _sublinear(counts: csr_array) -> csr_array:
     counts.data = 1 + np.log(counts.data)
     return counts
+
+
+def _split(cells: pa.Array, fold: Callable[[pa.Array], pa.Array] = lambda text: text) -> pa.Array:
+    """The words of each text; of a text without any an empty one."""
+    text = fold(pc.utf8_normalize(_valid(cells), "NFKC"))
+    for pattern, by in ((_UNSEEN, ""), (_SEPARATORS, " "), (_WORDS_ALONE, r" \1 ")):
+        text = pc.replace_substring_regex(text, pattern, by)
+    return pc.utf8_split_whitespace(pc.utf8_trim_whitespace(text).fill_null(""))
+
+
+def _lines(lists: pa.Array) -> NDArray[np.int64]:
+    """The place of the list that each item is in."""
+    return np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
 
 
 def _valid(cells: pa.Array) -> pa.Array:

@@ -61,6 +61,35 @@ function leaning(by) {
   return el("span", { class: "lean-bar", "aria-hidden": "true" }, inside);
 }
 
+// The words of the rows nearest to it that others have less often.
+function apart(found) {
+  if (!found || !found.length) return null;
+  return el(
+    "div",
+    { class: "apart" },
+    el("span", { class: "small" }, "Words that set it apart"),
+    el(
+      "p",
+      {},
+      found.map((word) => [words(word), " "]),
+    ),
+  );
+}
+
+// The rows of the data that are closest to it, each by its text or its number, and its label.
+function neighbours(found, id, tints) {
+  if (!found || !found.length) return null;
+  const one = ({ row, label, text }) =>
+    el(
+      "li",
+      {},
+      text === null ? `Row ${count(row)}` : words(text),
+      label !== null && el("span", { class: "near" }, dotOf(label, tints), words(label)),
+    );
+  const name = found.length === 1 ? "The nearest row" : `The ${found.length} nearest rows`;
+  return folded(`${id}-near`, name, () => el("ul", { class: "neighbours" }, found.map(one)));
+}
+
 // A label's colour, where it has one of its own.
 function dotOf(label, tints) {
   return tints.of(label) === "other" ? null : el("i", { class: `swatch round ${tints.of(label)}` });
@@ -131,6 +160,7 @@ function cardGlance(card, i) {
       card.label !== null && [" · ", words(clip(card.label, 40))],
     ),
     substance(card, 220),
+    apart(card.words),
     pairs("tip", facts),
   );
 }

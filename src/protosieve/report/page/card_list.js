@@ -35,6 +35,8 @@ function haystack(card) {
     card.row,
     ...card.fields.flat(),
     ...(card.differs || []).flatMap((d) => [d.name, d.value]),
+    ...(card.words || []),
+    ...(card.neighbours || []).map((near) => near.text),
   ];
   return said
     .filter((part) => part !== null && part !== undefined)

@@ -43,8 +43,10 @@ function cardBox(id, card, [rank, what], tints, numbers) {
     card.no_image && el("p", { class: "no-image" }, "No picture: ", words(card.no_image)),
     wording(card, id),
     differences(card.differs),
+    apart(card.words),
     el("div", { class: "measures" }, numbers),
     around(card.around, tints),
+    neighbours(card.neighbours, id, tints),
     origin(card, id),
   );
 }
