@@ -11,7 +11,7 @@ endif
 # Tests start many processes, which need not compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-rounds bench-scale paper soak clean screenshots test-large test-spark
+.PHONY: demo test test-rest test-all lint types contracts unit coverage bench bench-accuracy bench-memory bench-orders bench-calibrated bench-classify bench-coverage bench-drift bench-features bench-labels bench-latency bench-peers bench-files bench-report bench-rounds bench-scale paper soak clean screenshots test-large test-spark
 
 demo: $(VENV)/.ready  ## Choose 20 of 1,797 handwritten digits from files and look at them
 	$(RUN) -m protosieve demo
@@ -77,6 +77,9 @@ bench-calibrated: $(VENV)/.ready  ## The mean of all rows in fixed memory, again
 
 bench-coverage: $(VENV)/.ready  ## How often the certificate's bound holds, over 500 samples
 	$(RUN) -m benchmarks.coverage
+
+bench-drift: $(VENV)/.ready  ## False alarms of Drift on streams that do not change, and how soon a change is noticed
+	$(RUN) -m benchmarks.drift
 
 bench-features: $(VENV)/.ready  ## 100,000 streamed features: speed against a fit per candidate, memory
 	$(RUN) -m benchmarks.features

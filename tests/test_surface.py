@@ -19,9 +19,9 @@ REGRESSIONS = [
 ]
 SURFACE = {
     "protosieve": [
-        "Certificate", "Comparison", "Criticisms", "DataSample", "InputError", "OutputError", "ParameterError",
-        "ProtosieveError", "ProtosieveWarning", "PrototypeClassifier", "Prototypes", "StateFileError", "Trace",
-        "WidthChoice", "choose_width", "compare", "criticisms", "load", "select",
+        "Certificate", "Comparison", "Criticisms", "DataSample", "Drift", "DriftAlarm", "InputError", "OutputError",
+        "ParameterError", "ProtosieveError", "ProtosieveWarning", "PrototypeClassifier", "Prototypes", "StateFileError",
+        "Trace", "WidthChoice", "choose_width", "compare", "criticisms", "load", "select",
         *(cls.__name__ for cls in SELECTORS),
     ],
     "protosieve.compat": ["ProtodashExplainer"],

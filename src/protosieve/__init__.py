@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from protosieve._choose_width import WidthChoice, choose_width
     from protosieve._classifier import PrototypeClassifier
     from protosieve._compare import Comparison, compare
+    from protosieve._drift import Drift, DriftAlarm
     from protosieve.errors import (
         InputError,
         OutputError,
@@ -48,6 +49,8 @@ __all__ = [
     "Comparison",
     "Criticisms",
     "DataSample",
+    "Drift",
+    "DriftAlarm",
     "InputError",
     "MMDCritic",
     "OutputError",
@@ -83,6 +86,7 @@ _HOMES = {
     "_choose_width": ("WidthChoice", "choose_width"),
     "_classifier": ("PrototypeClassifier",),
     "_compare": ("Comparison", "compare"),
+    "_drift": ("Drift", "DriftAlarm"),
     "result": ("Certificate", "DataSample", "Prototypes", "Trace"),
     "errors": ("InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError"),
     "insight": ("Criticisms", "criticisms"),

@@ -98,3 +98,17 @@ def test_every_benchmark_of_the_guide_is_a_target():
     named = [line.split()[1] for line in guide.splitlines() if line.startswith("make bench")]
     assert "bench-latency" in named
     assert all(f"\n{target}: " in makefile for target in named)
+
+
+@pytest.mark.thorough
+def test_false_alarms_are_counted_and_delays_told():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.drift", "--streams", "1", "--rows", "100000", "--half-life", "2000"],
+        cwd=ROOT, capture_output=True, text=True, timeout=500, check=True,
+    )  # fmt: skip
+    _, alarms, *delays = done.stdout.splitlines()
+    assert alarms in ("0 false alarms", "1 false alarms")
+    assert [line.partition(":")[0] for line in delays] == [
+        *(f"shift of {of} in one column" for of in (0.1, 0.3, 1.0)), "cluster"
+    ]  # fmt: skip
+    assert "not noticed" not in delays[2]

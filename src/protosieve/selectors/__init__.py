@@ -16,6 +16,7 @@ from protosieve.selectors._rows import (
     column_names,
     new_rows,
     remember_columns,
+    rows_like,
     some_rows,
     target_rows,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "new_rows",
     "remember_columns",
     "restored",
+    "rows_like",
     "some_rows",
     "target_rows",
     "whole_number",
