@@ -23,7 +23,7 @@ GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 OUTPUT_FORMATS = ("label-studio",)
 SPLITS = ("each", "even", "proportional")
-FORMATS = ("arrow", "csv", "excel", "jsonl", "npy", "npz", "parquet", "tsv")
+FORMATS = ("arrow", "csv", "excel", "images", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
 # -- what the text of an option becomes
@@ -232,8 +232,8 @@ _COLUMNS = _panel(
         "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
     ),
     _option(
-        "balance", "NAME", "What columns of text weigh: kinds, as much as all others together; columns, as much as "
-        "one of them each.",
+        "balance", "NAME", "What texts and images weigh: kinds, each kind as much as all other columns; "
+        "columns, each as much as one of these.",
         default=default.BALANCE, offer=lambda: ["kinds", "columns"],
     ),
     _option(
@@ -320,7 +320,10 @@ _SHOWN = _panel(
         "image_shape", "HxW", "Rows, or their embedding, are images: height and width, perhaps channels; 28x28, "
         "32x32x3.",
     ),
-    _option("image", "NAME", "A column of images: paths, bytes or base64. Kept, not compared."),
+    _option(
+        "image", "NAME", "A column of images: paths, bytes or base64. select compares them by their looks, too, unless "
+        "--features or --embedding name what to compare.",
+    ),
     _option(
         "coordinates", "X,Y", "Two columns with the position of each row on a map. Kept, not compared.",
         flags="--map", value=_names,

@@ -163,6 +163,11 @@ class Location(ABC):
         return None
 
     @property
+    def identities(self) -> dict[str, str]:
+        """What is equal for two names of one file, and the names, of each file that it is."""
+        return {self.identity: self.name}
+
+    @property
     def identity(self) -> str:
         """Equal for two names of one file."""
         return self.name

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
@@ -159,6 +160,7 @@ class _Part:
 
     source: int
     name: str
+    folders: Folders  # where paths in it may lead
     before: int  # rows of the files before
     piece: Piece | None
     bad: list[BadRow]  # some may lie in pieces to come: readers look at many rows at once
@@ -182,10 +184,10 @@ def _read(
         for piece in source.pieces(columns, first, bad):
             noted, bad.noted = bad.noted, []
             end, furthest = int(piece.numbers[-1]) + 1, _beyond(noted, furthest)
-            yield _Part(i, source.name, before, piece, noted, end, bytes_before + piece.bytes_read)
+            yield _Part(i, source.name, source.folders, before, piece, noted, end, bytes_before + piece.bytes_read)
         bytes_before += source.size or 0
         end = max(end, _beyond(bad.noted, furthest))
-        yield _Part(i, source.name, before, None, bad.noted, end, bytes_before)
+        yield _Part(i, source.name, source.folders, before, None, bad.noted, end, bytes_before)
         before += end
 
 
@@ -267,7 +269,7 @@ class _Waiting:
         self._settle(part.begin)
         bad = BadRows(skip, list(part.bad))
         if part.piece is not None:
-            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow), bad)
+            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow, part.folders), bad)
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
         self._bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]

@@ -87,9 +87,10 @@ class Options:
             )
         self._choice("scale", SCALES)
         self._choice("balance", BALANCES)
-        if self.balance != default.BALANCE and not self.text:
+        if self.balance != default.BALANCE and not (self.text or self.image):
             raise ParameterError(
-                f"{arg('balance', self.balance)} is for columns of text, and none is named; name one with {arg('text')}"
+                f"{arg('balance', self.balance)} is for columns of text or images, and none is named; name one with "
+                f"{arg('text')} or {arg('image')}"
             )
         self._choice("bad_rows", POLICIES)
         whole_number(1).check("select", "max_categories", self.max_categories)
