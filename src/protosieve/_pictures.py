@@ -92,7 +92,9 @@ def _read(path: str, folders: Folders) -> bytes | str:
             return _within_bytes(found)
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
-    return "there is no such file" if len(inside) == len(places) else "lies outside the data's folder"
+    return (
+        "there is no such file" if len(inside) == len(places) else "lies outside the data's folder and the working one"
+    )
 
 
 def _within_bytes(place: Path) -> bytes | str:

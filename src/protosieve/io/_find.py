@@ -72,9 +72,10 @@ def _locations(path: str, wanted: str | None) -> Iterator[Location]:
     else:
         with reading(path, "a file"):
             found = _paths(path, wanted)
+            folder = path if Path(path).is_dir() else None
             for kind, run in groupby(found, lambda one: wanted or format_of(one)):
                 same = list(run)
-                yield from [ImageFiles(same)] if kind == ImageSource.format else map(_local, same)
+                yield from ([ImageFiles(same, folder)] if kind == ImageSource.format else map(_local, same))
 
 
 def _joined(locations: Iterator[Location]) -> Iterator[Location]:
@@ -158,7 +159,7 @@ def _missing(path: str) -> str:
 def _check_distinct(locations: list[Location]) -> None:
     seen: dict[str, str] = {}
     for location in locations:
-        for identity, name in location.identities.items():
+        for identity, name in location.identities:
             if identity in seen:
                 raise InputError(
                     f"{name}: is given twice (also as {seen[identity]}), so its rows would count twice; give it once"

@@ -18,20 +18,24 @@ _ROWS = 512  # of a piece, and where partitions may be cut: images take long, an
 
 @final
 class ImageFiles(Location):
-    """Many files on this machine as one: a folder may hold a hundred thousand of them."""
+    """Many files on this machine as one: a folder may hold a hundred thousand of them. Those that were not named by
+    their ``folder`` are called as if they were in the one that holds them all.
+    """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], folder: str | None = None) -> None:
         for path in paths:
             check_path(path)
         self.paths = list(paths)
-        is_relative = {not Path(path).is_absolute() for path in paths}
-        self.name = os.path.commonpath(paths if len(is_relative) == 1 else map(os.path.abspath, paths)) or "."
+        self.name = folder or paths[0]
+        if folder is None and len(paths) > 1:
+            some = paths if len({Path(path).is_absolute() for path in paths}) == 1 else map(os.path.abspath, paths)
+            self.name = str(Path(os.path.commonpath(some), f"{len(paths)} images"))
         self.size = sum(size for _, size, _ in self._found())
 
     @property
-    def identities(self) -> dict[str, str]:
+    def identities(self) -> list[tuple[str, str]]:
         """Links among images are many, as in themes of icons, and stand for themselves."""
-        return {os.path.normpath(path): path for path in self.paths}
+        return [(os.path.normpath(path), path) for path in self.paths]
 
     def open(self) -> Opened:
         raise NotImplementedError("many files are not one stream")

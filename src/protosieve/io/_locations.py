@@ -163,9 +163,9 @@ class Location(ABC):
         return None
 
     @property
-    def identities(self) -> dict[str, str]:
-        """What is equal for two names of one file, and the names, of each file that it is."""
-        return {self.identity: self.name}
+    def identities(self) -> list[tuple[str, str]]:
+        """What is equal for two names of one file, and the name; of each, if it is several."""
+        return [(self.identity, self.name)]
 
     @property
     def identity(self) -> str:

@@ -137,7 +137,8 @@ class Aside:
     def of_group(self, layout: Layout, name: Name) -> "Aside":
         """What stands beside the rows of a group: of the rows to keep its own, and none of the others can be chosen."""
         files, parts = [*self.exclude.files, *self.keep.files], [*self.exclude.parts, *self.keep.parts]
-        return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts))
+        folders = [*self.exclude.folders, *self.keep.folders]
+        return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts, folders=folders))
 
     def numbered(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """The indices of prototypes of a group, with those of rows to keep as they are among all of these."""
