@@ -85,7 +85,9 @@ def test_a_folder_is_compared_by_looks_and_shown(photos, goal):
     assert all(os.path.exists(path) for path in paths)  # noqa: PTH110
     assert found.to_pandas()["file"].unique().tolist() == [str(photos)]
     assert found.encoding.describe()[0] == "path: images, compared by their looks in 320 columns"
-    assert all(card.image is not None for card in cards_of(ResultWithData.of(found))[0])
+    for card, path in zip(cards_of(ResultWithData.of(found))[0], paths, strict=True):
+        assert card.image is not None
+        assert path[-30:] in dict(card.fields)["path"]
 
 
 def test_paths_are_as_the_input_was_named(photos, monkeypatch):
