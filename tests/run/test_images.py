@@ -159,6 +159,17 @@ def test_rows_do_not_depend_on_how_files_are_read(photos, table, tmp_path):
         assert_same(select(tmp_path / f"rows.{ending}", 8, **ONLY), whole)
 
 
+def test_progress_is_told_while_images_of_one_piece_are_decoded(table, monkeypatch):
+    """And the answer is the same, also where rows between are left out."""
+    some = table.assign(photo=[b"none" if i % 7 == 3 else cell for i, cell in enumerate(table["photo"])])
+    whole = select(some, 8, bad_rows="skip", **ONLY)
+    monkeypatch.setattr("protosieve.passes._blocks.FEWEST", 16)
+    monkeypatch.setattr("protosieve.passes._blocks._ENTRIES", 1)
+    ticks = []
+    assert_same(select(some, 8, bad_rows="skip", progress=ticks.append, **ONLY), whole)
+    assert len(ticks) > 10
+
+
 def test_paths_are_looked_for_beside_their_own_file_first(tmp_path, monkeypatch):
     """Two files have the same names for other pictures."""
     monkeypatch.chdir(tmp_path)

@@ -148,7 +148,7 @@ def _panel(title: str, *options: Option) -> tuple[Option, ...]:
 _INPUTS = Option(
     "inputs", (), "INPUT", default=Parameter.empty, repeats=True,
     help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON, Excel, .npy or .npz, all with the same "
-    "columns; - is standard input.",
+    "columns, or of images; - is standard input.",
 )  # fmt: skip
 _RESULT = Option("result", (), "RESULT", "What select -o has written: .parquet or .arrow.", Parameter.empty)
 
@@ -230,6 +230,10 @@ _COLUMNS = _panel(
     _option(
         "text", "NAMES", "Columns of text, compared by their words; the first is what the page shows. Where --features "
         "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
+    ),
+    _option(
+        "image", "NAME", "A column of images: paths, bytes or base64, compared by their looks, and shown on the page. "
+        "Where --features or --embedding name the columns to compare, it is only shown.",
     ),
     _option(
         "balance", "NAME", "What texts and images weigh: kinds, each kind as much as all other columns; "
@@ -321,10 +325,6 @@ _SHOWN = _panel(
         "32x32x3.",
     ),
     _option(
-        "image", "NAME", "A column of images: paths, bytes or base64. select compares them by their looks, too, unless "
-        "--features or --embedding name what to compare.",
-    ),
-    _option(
         "coordinates", "X,Y", "Two columns with the position of each row on a map. Kept, not compared.",
         flags="--map", value=_names,
     ),
@@ -363,7 +363,8 @@ COMPARE = (
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
 _READ = _option("text", "NAME", "A column of text to read.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _READ, replace(_QUIET, panel="Output"))
+_SEEN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

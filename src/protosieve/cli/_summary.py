@@ -77,11 +77,12 @@ def _columns(result: Prototypes) -> list[TableColumn]:
     names, first = top.column_names, len(OURS) + named
     texts = dict.fromkeys(place for place, name in enumerate(names) if place >= first and name in parameters["text"])
     places = list(dict.fromkeys([*range(first), *texts, *range(first, len(names))]))[: first + _THEIRS]
-    return [_column(names[place], arrow_values(top.column(place))) for place in places]
+    paths = ("file", parameters["image"])
+    return [_column(names[place], arrow_values(top.column(place)), names[place] in paths) for place in places]
 
 
-def _column(name: str, values: list[Any]) -> TableColumn:
-    if name == "file":
+def _column(name: str, values: list[Any], are_paths: bool) -> TableColumn:
+    if are_paths and all(isinstance(value, str) for value in values):
         return TableColumn(name, [PurePath(value).name for value in values])
     if name == "weight":
         return TableColumn(name, [f"{value:#.3g}" for value in values], right=True)

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 
@@ -136,7 +136,7 @@ def read_as_they_come(
     with closing(
         prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
     ) as parts:
-        for part in _learnt_from(parts, layout):
+        for part in _few_at_once(_learnt_from(parts, layout), layout):
             if part is not None:
                 waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
@@ -206,6 +206,21 @@ def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Par
     if any(one.piece is not None for one in held):
         layout.learn(_head(held, layout.unlearnt))
     yield from held
+
+
+def _few_at_once(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
+    """The same; images take long to decode, and between parts a run tells of its progress and can be stopped."""
+    is_slow = any(column.kind == "image" for column in layout.items)
+    for part in parts:
+        if part is None or part.piece is None or not is_slow:
+            yield part
+            continue
+        table, numbers = part.piece.table, part.piece.numbers
+        for start in range(0, len(numbers), FEWEST):
+            some = slice(start, start + FEWEST)
+            piece = replace(part.piece, table=table.slice(start, FEWEST), numbers=numbers[some])
+            end = part.end if some.stop >= len(numbers) else int(numbers[some.stop])
+            yield replace(part, piece=piece, bad=[] if start else part.bad, end=end)
 
 
 def _head(parts: list[_Part], columns: list[str]) -> pa.Table:

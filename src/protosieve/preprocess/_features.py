@@ -191,7 +191,7 @@ def _check_some(chosen: Mapping[str, Column], reasons: Mapping[str, str]) -> Non
         listed = listing([f"{name!r} ({reason})" for name, reason in reasons.items()]) or "there are none"
         raise InputError(
             f"no column can be used as a feature: {listed}; give numbers, dates or text, or name a column of lists "
-            f"with {arg('embedding')}"
+            f"with {arg('embedding')} or one of images with {arg('image')}"
         )
 
 
