@@ -194,6 +194,18 @@ def test_paths_are_looked_for_beside_their_own_file_first(tmp_path, monkeypatch)
     assert not set(again.to_pandas()["photo"][again.is_new]) & set(kept["photo"])
 
 
+def test_links_in_a_folder_are_followed_and_not_shown_where_they_lead_elsewhere(photos, tmp_path, monkeypatch):
+    (tmp_path / "links").mkdir()
+    for path in photos.rglob("*.png"):
+        (tmp_path / "links" / path.name).symlink_to(path)
+    found = select(tmp_path / "links", 5)
+    assert {card.no_image for card in cards_of(ResultWithData.of(found))[0]} == {
+        "lies outside the data's folder and the working one"
+    }
+    monkeypatch.chdir(photos)
+    assert all(card.image is not None for card in cards_of(ResultWithData.of(found))[0])
+
+
 def test_paths_that_lead_elsewhere_are_not_followed(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "secret.png").write_bytes(encoded("dots", 0))
