@@ -14,7 +14,7 @@ from protosieve.io import BadRows, find_sources
 from protosieve.io._formats import ENDINGS
 
 # .npy holds one column, and Excel needs more than is installed
-TABLE_FORMATS = [ending.removeprefix(".") for ending in ENDINGS if ending not in (".npy", ".xlsx", ".xls")]
+TABLE_FORMATS = [ending.removeprefix(".") for ending in ENDINGS if ENDINGS[ending] not in ("npy", "excel", "images")]
 
 
 def sample(rows=50, seed=0):

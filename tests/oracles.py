@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from statistics import NormalDist, mean
 
 import numpy as np
@@ -942,3 +942,29 @@ def log_odds(inside, without, elsewhere, rest):
     if not (a and b and c and d):
         return 0.0
     return (math.log(a / b) - math.log(c / d)) / math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+
+
+def image_row(pixels):
+    """`preprocess.rows_of_images` of one image, pixel by pixel."""
+    edges, colours = np.zeros((4, 4, 16)), np.zeros((4, 4, 4))
+    last = len(pixels) - 1
+    for y, x in product(range(32), repeat=2):
+        tones = pixels[y, x] / 255 * 3
+        for colour in product(range(4), repeat=3):
+            colours[colour] += np.prod([max(0.0, 1 - abs(tone - c)) for tone, c in zip(tones, colour, strict=True)])
+        slopes = []
+        for channel in range(3):
+            bright = np.sqrt(pixels[:, :, channel] / 255)
+            right = bright[y, min(x + 1, last)] - bright[y, max(x - 1, 0)]
+            down = bright[min(y + 1, last), x] - bright[max(y - 1, 0), x]
+            slopes.append((right, down))
+        right, down = max(slopes, key=lambda one: one[0] ** 2 + one[1] ** 2)
+        turn = np.arctan2(down, right) / (2 * np.pi) * 16 % 16
+        for v, u in product(range(4), repeat=2):
+            near = max(0.0, 1 - abs(y + 0.5 - 8 * (v + 0.5)) / 8) * max(0.0, 1 - abs(x + 0.5 - 8 * (u + 0.5)) / 8)
+            part = turn - np.floor(turn)
+            edges[v, u, int(turn) % 16] += near * np.hypot(right, down) * (1 - part)
+            edges[v, u, (int(turn) + 1) % 16] += near * np.hypot(right, down) * part
+    edges /= np.sqrt((edges**2).sum() + 1)
+    colours = np.sqrt(colours / colours.sum())
+    return np.concatenate([edges.ravel(), colours.ravel() / 2]) / np.sqrt(1.25)

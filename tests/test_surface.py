@@ -59,8 +59,8 @@ SURFACE = {
         "InputError", "OutputError", "ParameterError", "ProtosieveError", "ProtosieveWarning", "StateFileError",
     ],
     "protosieve.io": [
-        "BadRow", "BadRows", "BatchSource", "CsvForm", "Piece", "STREAM", "Source", "RowRange", "check_form",
-        "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
+        "BadRow", "BadRows", "BatchSource", "CsvForm", "ImageSource", "Piece", "STREAM", "Source", "RowRange",
+        "check_form", "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
         "BALANCES", "COLUMNS", "CYCLES", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments",

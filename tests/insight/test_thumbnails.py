@@ -3,6 +3,7 @@
 import base64
 import io
 import sys
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,10 @@ import pytest
 
 import protosieve
 from protosieve import ProtoSwap
+from protosieve._pictures import is_image
 from protosieve.cli import main
 from protosieve.insight import _thumbnails
-from protosieve.insight._decode_images import decoded, encoded, is_image
+from protosieve.insight._decode_images import decoded, encoded
 from protosieve.insight._thumbnails import png, pooled
 from protosieve.result.files import write_table
 from report_runs import run, told
@@ -112,18 +114,18 @@ def test_a_column_of_bytes_is_found_without_being_named(tmp_path):
     ("cell", "why"),
     [
         (None, "no image in this row"),
-        ("https://example.org/cat.png", "a web address, which a report does not fetch"),
-        ("file:///etc/passwd", "a web address, which a report does not fetch"),
-        (r"\\host\share\cat.png", "a web address, which a report does not fetch"),
+        ("https://example.org/cat.png", "a web address, which is not fetched"),
+        ("file:///etc/passwd", "a web address, which is not fetched"),
+        (r"\\host\share\cat.png", "a web address, which is not fetched"),
         ("nowhere.png", "there is no such file"),
         ("a\0b", "neither an image nor the path of one"),
         (b"\x89PNG but not really", "not an image that can be read"),
-        (picture()[:60], "not an image that can be read"),
+        (picture()[:60], "not an image that can be read: it is damaged or cut short"),
         (b"<svg onload='alert(1)'/>", "not an image that can be read"),
         (7, "a int is no image"),
         ({"bytes": None, "path": None}, "neither bytes nor a path"),
-        ("/dev/zero", "lies outside the data's folder"),
-        ("../secret.png", "lies outside the data's folder"),
+        ("/dev/zero", "lies outside the data's folder and the working one"),
+        ("../secret.png", "lies outside the data's folder and the working one"),
     ],
 )
 def test_what_is_no_image_says_so(tmp_path, cell, why):
@@ -140,7 +142,7 @@ def test_a_picture_from_elsewhere_is_not_read(tmp_path, way):
     result = run(folder, {"x": np.arange(20.0), "photo": [cell] * 20}, features="x")
     for card in told(result, image="photo")["cards"]:
         assert card["image"] is None
-        assert card["no_image"] == "lies outside the data's folder"
+        assert card["no_image"] == "lies outside the data's folder and the working one"
 
 
 def doctored(folder, path, cell, where):
@@ -210,7 +212,7 @@ def test_of_a_column_nobody_named_paths_are_not_read(tmp_path):
 
 
 def test_no_more_of_a_file_is_read_than_may_be(tmp_path, monkeypatch):
-    monkeypatch.setattr("protosieve.insight._decode_images._BYTES", 100)
+    monkeypatch.setattr("protosieve._pictures._BYTES", 100)
     (tmp_path / "long.png").write_bytes(picture() + bytes(100))
     assert decoded("long.png", [tmp_path]) == "a file of more than 100 bytes is too large"
 
@@ -218,7 +220,8 @@ def test_no_more_of_a_file_is_read_than_may_be(tmp_path, monkeypatch):
 def test_an_image_of_too_many_pixels_is_not_decoded(tmp_path):
     huge = bytearray(picture(size=(1, 1)))
     huge[16:24] = (60_000).to_bytes(4, "big") * 2  # width and height in the header
-    assert decoded(bytes(huge), []) in ("60,000 x 60,000 pixels are too many", "not an image that can be read")
+    huge[29:33] = zlib.crc32(huge[12:29]).to_bytes(4, "big")
+    assert decoded(bytes(huge), []) == "60,000 x 60,000 pixels are too many"
     many = picture(mode="1", colour=0, size=(9000, 9000))
     assert decoded(many, []) == "9,000 x 9,000 pixels are too many"
 

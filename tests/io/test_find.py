@@ -94,7 +94,8 @@ def test_a_folder_of_nothing_known_lists_the_endings(folder):
     (folder / "docs").mkdir()
     (folder / "docs/readme.md").write_text("hello")
     with pytest.raises(
-        InputError, match=r"^docs: no file in it has a known ending \(\.parquet, \.pq, .*\.npz, \.xlsx, \.xls\); name"
+        InputError,
+        match=r"^docs: no file in it has a known ending \(\.parquet, \.pq, .*\.xls, \.png, .*\.tiff\); name",
     ):
         find_sources("docs")
     with pytest.raises(InputError, match=r"^docs: no file in it has a known ending \(\.csv, \.csv\.gz\); name files"):

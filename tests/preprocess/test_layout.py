@@ -173,7 +173,7 @@ def test_no_usable_column_is_one_error_with_every_reason():
         InputError,
         match=r"^no column can be used as a feature: 'tags' \(a list of string, not of numbers\), "
         r"'photo' \(binary, neither numbers nor text\), 'key' \(named with id\); give numbers, dates or text, or "
-        r"name a column of lists with embedding$",
+        r"name a column of lists with embedding or one of images with image$",
     ):
         Layout.of(schema, id="key")
 

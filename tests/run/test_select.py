@@ -335,7 +335,7 @@ def test_columns_to_be_shown_are_kept_and_not_compared_by(tmp_path):
     table["photo"] = [b"not a number"] * 300
     path = write(table, tmp_path / "t.parquet")
     shown = {"image_shape": (1, 2), "image": "photo", "text": ["colour"], "coordinates": ["c0", "c1"]}
-    found = select(path, 5, **COLUMNS, **shown, exclude="colour")
+    found = select(path, 5, **COLUMNS, **shown, exclude=["colour", "photo"])
     plain = select(path, 5, **COLUMNS, exclude=["colour", "c0", "c1", "photo"])
     assert_same(found, plain)
     assert list(found.feature_names) == ["c2", "c3"]
@@ -352,7 +352,7 @@ def test_the_call_names_the_columns_to_be_shown(tmp_path):
         "image": "colour",
         "text": ["name"],
         "coordinates": ["x, in m", "c1"],
-        "exclude": ["name"],
+        "exclude": ["name", "colour"],
     }
     assert told_again(select(path, 5, **given)) == given
 

@@ -275,7 +275,7 @@ def test_numbers_are_no_text():
     for other in ("id", "label", "categorical"):
         with pytest.raises(InputError, match=f"text: column 'text' is named with {other} too; name it in one of them"):
             select(frame(), 10, text="text", **{other: "text"})
-    with pytest.raises(ParameterError, match="balance='columns' is for columns of text, and none is named"):
+    with pytest.raises(ParameterError, match="balance='columns' is for columns of text or images, and none is named"):
         select(frame(), 10, balance="columns")
     with pytest.raises(ParameterError, match="balance must be one of kinds, columns, got 'equal'"):
         select(frame(), 10, text="text", balance="equal")

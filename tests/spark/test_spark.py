@@ -1,5 +1,6 @@
 """Runs on Spark: what tasks do, without it; then, where there is Java, the answer of the same passes in one loop."""
 
+import io
 import os
 import pickle
 import shutil
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 import protosieve.spark
 from oracles import select_in_turn
@@ -111,6 +113,9 @@ cells = st.one_of(
     st.lists(st.none() | st.lists(st.none() | st.integers(0, 9), max_size=3)).map(
         lambda x: pa.array(x, pa.list_(pa.int64()))
     ),
+    st.lists(
+        st.none() | st.fixed_dictionaries({"bytes": st.none() | st.binary(max_size=3), "n": st.integers(0, 9)})
+    ).map(lambda x: pa.array(x, pa.struct({"bytes": pa.binary(), "n": pa.int64()}))),
 )
 
 
@@ -187,6 +192,24 @@ def test_groups_are_surveyed_and_summed_up_by_tasks():
 
     asked = options(5, **GROUPS)
     assert same(choose(job_over(asked, SLICES), Sent()), in_process(asked))
+
+
+@pytest.mark.parametrize("dicts", [False, True])
+def test_images_are_compared_by_tasks(dicts):
+    """Columns of bytes, or of bytes and paths."""
+    rng, cells = np.random.default_rng(0), []
+    for _ in range(90):
+        sink = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).resize((20, 20)).save(sink, "PNG")
+        cells.append({"bytes": sink.getvalue(), "path": None} if dicts else sink.getvalue())
+    slices = [pa.table({"photo": cells[:40]}), pa.table({"photo": cells[40:]})]
+
+    class Sent:
+        def gather(self, work, partitions):
+            return work.merged(value for _, value in ran(work, slices, features=["photo"]).values())
+
+    asked = options(5, image="photo", sample=30)
+    assert same(choose(job_over(asked, slices), Sent()), in_process(asked, slices))
 
 
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):

@@ -83,6 +83,7 @@ select = _command(
         "protosieve select rows.parquet -m 500 -o chosen.parquet",
         "protosieve select 'logs/*.csv' -m 1% --id user --exclude comment",
         "protosieve select texts.parquet -m 500 --goal cover --embedding vector -o to-label.parquet",
+        "protosieve select photos/ -m 50 -o chosen.csv --report chosen.html",
         "protosieve select pool.parquet -m 200 --target live.parquet",
         "protosieve select images.parquet -m 100 --embedding pixels --image-shape 28x28 --report page.html",
         "zcat rows.csv.gz | protosieve select - -m 50 -o - | head",

@@ -23,7 +23,7 @@ GOALS = ("match", "cover")
 POLICIES = ("error", "skip")
 OUTPUT_FORMATS = ("label-studio",)
 SPLITS = ("each", "even", "proportional")
-FORMATS = ("arrow", "csv", "excel", "jsonl", "npy", "npz", "parquet", "tsv")
+FORMATS = ("arrow", "csv", "excel", "images", "jsonl", "npy", "npz", "parquet", "tsv")
 
 
 # -- what the text of an option becomes
@@ -148,7 +148,7 @@ def _panel(title: str, *options: Option) -> tuple[Option, ...]:
 _INPUTS = Option(
     "inputs", (), "INPUT", default=Parameter.empty, repeats=True,
     help="Files, folders, globs or URLs of Parquet, Arrow, CSV, TSV, JSON, Excel, .npy or .npz, all with the same "
-    "columns; - is standard input.",
+    "columns, or of images; - is standard input.",
 )  # fmt: skip
 _RESULT = Option("result", (), "RESULT", "What select -o has written: .parquet or .arrow.", Parameter.empty)
 
@@ -232,8 +232,12 @@ _COLUMNS = _panel(
         "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
     ),
     _option(
-        "balance", "NAME", "What columns of text weigh: kinds, as much as all others together; columns, as much as "
-        "one of them each.",
+        "image", "NAME", "A column of images: paths, bytes or base64, compared by their looks, and shown on the page. "
+        "Where --features or --embedding name the columns to compare, it is only shown.",
+    ),
+    _option(
+        "balance", "NAME", "What texts and images weigh: kinds, each kind as much as all other columns; "
+        "columns, each as much as one of these.",
         default=default.BALANCE, offer=lambda: ["kinds", "columns"],
     ),
     _option(
@@ -328,7 +332,6 @@ _SHOWN = _panel(
         "image_shape", "HxW", "Rows, or their embedding, are images: height and width, perhaps channels; 28x28, "
         "32x32x3.",
     ),
-    _option("image", "NAME", "A column of images: paths, bytes or base64. Kept, not compared."),
     _option(
         "coordinates", "X,Y", "Two columns with the position of each row on a map. Kept, not compared.",
         flags="--map", value=_names,
@@ -369,7 +372,8 @@ COMPARE = (
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
 _READ = _option("text", "NAME", "A column of text to read.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _READ, replace(_QUIET, panel="Output"))
+_SEEN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

@@ -84,14 +84,15 @@ def _columns(subject: ResultWithData) -> list[TableColumn]:
     names, first = top.column_names, len(OURS) + named
     texts = dict.fromkeys(place for place, name in enumerate(names) if place >= first and name in parameters["text"])
     places = list(dict.fromkeys([*range(first), *texts, *range(first, len(names))]))[: first + _THEIRS]
-    columns = [_column(names[place], arrow_values(top.column(place))) for place in places]
+    paths = ("file", parameters["image"])
+    columns = [_column(names[place], arrow_values(top.column(place)), names[place] in paths) for place in places]
     words, place = [", ".join(found) for found in words_of(subject)[:_TOP]], first + len(texts)
     columns[place:place] = [TableColumn("words", words)] * any(words)
     return columns
 
 
-def _column(name: str, values: list[Any]) -> TableColumn:
-    if name == "file":
+def _column(name: str, values: list[Any], are_paths: bool) -> TableColumn:
+    if are_paths and all(isinstance(value, str) for value in values):
         return TableColumn(name, [PurePath(value).name for value in values])
     if name == "weight":
         return TableColumn(name, [f"{value:#.3g}" for value in values], right=True)

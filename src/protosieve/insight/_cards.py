@@ -87,7 +87,8 @@ def _cards(
 ) -> list[Card]:
     """What any row has to show."""
     texts = rows.own.cells(text) if text is not None and text in rows.own else [None] * len(rows)
-    differs, fields = differences(subject, rows), _fields(subject, rows.own, len(rows), [text, image])
+    elsewhere = [text, None if _are_paths(rows.own, image) else image]
+    differs, fields = differences(subject, rows), _fields(subject, rows.own, len(rows), elsewhere)
     return [
         Card(
             row=int(rows.indices[i]),
@@ -130,6 +131,12 @@ def _fields(subject: ResultWithData, own: Columns, n: int, elsewhere: list[str |
     kept = list(dict.fromkeys([*first, *([] if pixels else names)]))[:_FIELDS]
     columns = [(cut(name, 80), own.cells(name)) for name in kept]
     return [[(name, shown(cells[i])) for name, cells in columns if not is_missing(cells[i])] for i in range(n)]
+
+
+def _are_paths(own: Columns, image: str | None) -> bool:
+    """Whether a column of images has text that can be read, and is no base64."""
+    cells = own.cells(image) if image is not None and image in own else []
+    return all(isinstance(cell, str) and len(cell) <= _TEXT for cell in cells)
 
 
 def _ids(subject: ResultWithData) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from protosieve._pictures import is_image
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg
 from protosieve.insight._columns import Columns
-from protosieve.insight._decode_images import Thumbnail, decoded, encoded, is_image
+from protosieve.insight._decode_images import Thumbnail, decoded, encoded
 from protosieve.insight._features import features_of, list_column, number_columns
 from protosieve.insight._result_with_data import DescribedRows
 from protosieve.insight._view import View
@@ -63,9 +64,7 @@ def _decoded(column: str, group: DescribedRows, allowed: Sequence[str]) -> list[
     if column not in group.own:
         return ["the column of images is not known of this row"] * len(group)
     beside = {file: None if file is None else str(Path(file).parent) for file in set(group.files)}
-    folders = {
-        file: [Path(folder) for folder in sorted(allowed, key=lambda folder: folder != beside[file])] for file in beside
-    }
+    folders = {file: sorted(allowed, key=lambda folder: folder != beside[file]) for file in beside}
     pairs = list(zip(group.own.cells(column), group.files, strict=True))
     found = [decoded(cell, folders[file]) for cell, file in pairs[:_MOST]]
     return found + [_FULL] * max(0, len(pairs) - _MOST)

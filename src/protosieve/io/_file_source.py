@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve.errors import InputError, ProtosieveError, arg
 from protosieve.io._locations import Location, Opened, Pipe, line_bytes
 from protosieve.io._plain_types import plain_schema, plain_table
@@ -41,6 +43,10 @@ class FileSource(Source):
         self.location = location
         self.name, self.size, self.comes_once = location.name, location.size, isinstance(location, Pipe)
         self._schema: pa.Schema | None = None
+
+    @property
+    def folders(self) -> Folders:
+        return (".",) if self.location.local is None else (str(Path(self.name).parent), ".")
 
     @final
     def schema(self) -> pa.Schema:
@@ -129,6 +135,13 @@ def explain(error: BaseException) -> str:
     """The message of another library's error, shortened to one line."""
     words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return words if len(words) <= 160 else f"{words[:157]}..."
+
+
+def check_path(path: str) -> None:
+    """`InputError` for a path of bytes that Python could not decode."""
+    if any("\ud800" <= character <= "\udfff" for character in path):
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise InputError(f"{shown}: its path is not UTF-8, so that no result could name it; rename it, or give a link")
 
 
 def not_utf8(byte: int) -> str:

@@ -6,14 +6,16 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from protosieve.errors import InputError, ParameterError, arg
+from protosieve._formatting import counted
+from protosieve.errors import InputError, ParameterError, arg, warn
 from protosieve.io._csv import CsvForm, CsvSource
-from protosieve.io._file_source import explain, reading
+from protosieve.io._file_source import check_path, explain, reading
 from protosieve.io._formats import ENDINGS, FORMATS, format_of, source_of
+from protosieve.io._images import ImageFiles, ImageSource
 from protosieve.io._locations import LocalFile, Location, Pipe, RemoteFile
 from protosieve.io._source import Source
 
@@ -51,7 +53,7 @@ def find_sources(
         raise InputError("no input is given; name at least one file, folder, pattern or URL, or - for standard input")
     if "-" in paths and len(paths) > 1:
         raise InputError("- (standard input) cannot be mixed with other inputs; give it alone, once")
-    locations = [location for path in paths for location in _locations(path, format)]
+    locations = list(_joined(location for path in paths for location in _locations(path, format)))
     _check_distinct(locations)
     return [source_of(location, format, csv or CsvForm()) for location in locations]
 
@@ -69,14 +71,24 @@ def _locations(path: str, wanted: str | None) -> Iterator[Location]:
         yield from _remote(path, wanted)
     else:
         with reading(path, "a file"):
-            yield from map(_local, _paths(path, wanted))
+            found = _paths(path, wanted)
+            folder = path if Path(path).is_dir() else None
+            for kind, run in groupby(found, lambda one: wanted or format_of(one)):
+                same = list(run)
+                yield from ([ImageFiles(same, folder)] if kind == ImageSource.format else map(_local, same))
+
+
+def _joined(locations: Iterator[Location]) -> Iterator[Location]:
+    """Images that follow one another as one."""
+    for kind, run in groupby(locations, type):
+        same = list(run)
+        paths = [path for one in same if isinstance(one, ImageFiles) for path in one.paths]
+        yield from [ImageFiles(paths)] if kind is ImageFiles and len(same) > 1 else same
 
 
 def _local(path: str) -> Location:
     """A regular file, or something that can be read once, such as a named pipe."""
-    if any("\ud800" <= character <= "\udfff" for character in path):  # bytes that Python could not decode
-        shown = path.encode("utf-8", "backslashreplace").decode()
-        raise InputError(f"{shown}: its path is not UTF-8, so that no result could name it; rename it, or give a link")
+    check_path(path)
     if stat.S_ISREG(Path(path).stat().st_mode):
         return LocalFile(path)
     return Pipe(path, lambda: Path(path).open("rb"), own=True)
@@ -116,7 +128,14 @@ def _usable(files: list[str], folder: str, wanted: str | None) -> list[str]:
     """The files of a folder with a known ending; if a format is named, those with its endings or with none."""
     if wanted is None:
         every = [path for path in files if format_of(path)]
-        found = [path for path in every if not path.lower().endswith(_BESIDE)] or every
+        images = [path for path in every if format_of(path) == ImageSource.format]
+        tables = [path for path in every if format_of(path) != ImageSource.format]
+        found = [path for path in tables if not path.lower().endswith(_BESIDE)] or images or tables
+        if images and found is not images:
+            warn(
+                f"{folder}: of its files {counted(len(found), 'table')} {'is' if len(found) == 1 else 'are'} read, and "
+                f"{counted(len(images), 'image')} not; {arg('format', ImageSource.format)} reads these"
+            )
     else:
         found = [path for path in files if format_of(path) == wanted or "." not in path.rsplit("/", 1)[-1]]
     if not found:
@@ -140,12 +159,12 @@ def _missing(path: str) -> str:
 def _check_distinct(locations: list[Location]) -> None:
     seen: dict[str, str] = {}
     for location in locations:
-        if location.identity in seen:
-            raise InputError(
-                f"{location.name}: is given twice (also as {seen[location.identity]}), so its rows would count twice; "
-                "give it once"
-            )
-        seen[location.identity] = location.name
+        for identity, name in location.identities:
+            if identity in seen:
+                raise InputError(
+                    f"{name}: is given twice (also as {seen[identity]}), so its rows would count twice; give it once"
+                )
+            seen[identity] = name
 
 
 def _remote(url: str, wanted: str | None) -> Iterator[Location]:

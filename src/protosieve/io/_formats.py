@@ -5,6 +5,7 @@ from protosieve.io._arrow import ArrowSource
 from protosieve.io._csv import CsvForm, CsvSource, TsvSource
 from protosieve.io._excel import ExcelSource
 from protosieve.io._file_source import BOM, FileSource, reading
+from protosieve.io._images import ImageFiles, ImageSource
 from protosieve.io._jsonlines import JsonLinesSource
 from protosieve.io._locations import Location, Pipe
 from protosieve.io._numpy import NpySource, NpzSource
@@ -13,7 +14,7 @@ from protosieve.io._source import Source
 
 # All formats: each class says its name, endings and first bytes. Add a new one here.
 _SOURCES: tuple[type[FileSource], ...] = (
-    ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource, ExcelSource,
+    ParquetSource, ArrowSource, CsvSource, TsvSource, JsonLinesSource, NpySource, NpzSource, ExcelSource, ImageSource,
 )  # fmt: skip
 FORMATS = {source.format: source for source in _SOURCES}
 ENDINGS = {ending: source.format for source in _SOURCES for ending in source.endings}
@@ -34,7 +35,11 @@ def format_of(path: str) -> str | None:
 def source_of(location: Location, name: str | None, csv: CsvForm) -> Source:
     """The reader of a file, in the format ``name``, or if that is ``None`` in the format it seems to have."""
     pipe = isinstance(location, Pipe)
+    if isinstance(location, ImageFiles):
+        return ImageSource(location)
     found = name or (_sniffed(location) if pipe else format_of(location.name))
+    if found == ImageSource.format:
+        raise InputError(f"{location.name}: images are read from files of this machine only; copy them to a folder")
     if found is None:
         raise InputError(
             f"{location.name}: its ending says no known format; known are {', '.join(ENDINGS)}; "

@@ -163,6 +163,11 @@ class Location(ABC):
         return None
 
     @property
+    def identities(self) -> list[tuple[str, str]]:
+        """What is equal for two names of one file, and the name; of each, if it is several."""
+        return [(self.identity, self.name)]
+
+    @property
     def identity(self) -> str:
         """Equal for two names of one file."""
         return self.name

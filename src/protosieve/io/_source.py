@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve.errors import InputError, arg
 
 PIECE_ROWS = 1 << 14
@@ -70,6 +71,11 @@ class Source(ABC):
     size: int | None
     comes_once: bool
 
+    @property
+    def folders(self) -> Folders:
+        """Where the paths in its rows may lead, and are looked for in turn; anywhere where that is None."""
+        return (".",)
+
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Names and types of the columns, found without reading more than the head of the file.
@@ -108,6 +114,10 @@ class RowRange(Source):
     def __init__(self, source: Source, first: int = 0, last: int | None = None) -> None:
         self.source, self.first, self.last = source, first, last
         self.name, self.size, self.comes_once = source.name, source.size, source.comes_once
+
+    @property
+    def folders(self) -> Folders:
+        return self.source.folders
 
     def schema(self) -> pa.Schema:
         return self.source.schema()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from protosieve._arrow_types import is_list
 from protosieve._formatting import counted
+from protosieve._pictures import Folders
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg, warn
 from protosieve.io import BadRows, Source
@@ -37,6 +38,7 @@ class NamedRows:
     files: list[dict[str, Any]] = field(default_factory=list)
     parts: list[pa.Table] = field(default_factory=list)  # one for each file
     places: NDArray[np.int64] | None = None  # among all rows, if these are some of them
+    folders: list[Folders] = field(default_factory=list)  # of each file, where its paths may lead
 
     @classmethod
     def read(cls, argument: str, sources: Sequence[Source]) -> "NamedRows":
@@ -44,7 +46,8 @@ class NamedRows:
         for source in sources:
             pieces = [piece.table for piece in source.pieces(None, 0, BadRows(skip=False))]
             parts.append(_rows_of_tasks(joined(pieces) if pieces else source.schema().empty_table()))
-        return cls(argument, [fingerprint(source) for source in sources], parts)
+        files, folders = [fingerprint(source) for source in sources], [source.folders for source in sources]
+        return cls(argument, files, parts, folders=folders)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -55,7 +58,7 @@ class NamedRows:
 
     def of_group(self, layout: Layout, name: Name) -> "NamedRows":
         """Those of a group."""
-        found = self._each(lambda part: names_in(layout, part))
+        found = self._each(lambda part, _: names_in(layout, part))
         masks = [np.array([one == name for one in of_part], np.bool_) for of_part in found]
         parts = [part.filter(pa.array(mask)) for part, mask in zip(self.parts, masks, strict=True)]
         return replace(self, parts=parts, places=np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *masks])))
@@ -67,15 +70,19 @@ class NamedRows:
     def encoded(self, encoding: Encoding) -> Array:
         """As the inputs are."""
         none = np.zeros((0, len(encoding.names)), np.float32)
-        found = self._each(lambda part: encoding.encode(typed(part, encoding.layout)) if len(part) else none)
+
+        def read(part: pa.Table, folders: Folders) -> Array:
+            return encoding.encode(typed(part, encoding.layout), folders) if len(part) else none
+
+        found = self._each(read)
         return np.concatenate([none, *found])
 
-    def _each(self, read: Callable[[pa.Table], T]) -> list[T]:
+    def _each(self, read: Callable[[pa.Table, Folders], T]) -> list[T]:
         """What is read of each file; an `InputError` where that cannot be, which names the file."""
         found = []
-        for name, part in zip(self.names, self.parts, strict=True):
+        for name, part, folders in zip(self.names, self.parts, self.folders, strict=True):
             try:
-                found.append(read(part))
+                found.append(read(part, folders))
             except InputError as error:
                 where = arg(self.argument) if name == self.argument else f"{arg(self.argument)}: {name}"
                 raise InputError(f"{where}: {error}") from error
@@ -130,7 +137,8 @@ class Aside:
     def of_group(self, layout: Layout, name: Name) -> "Aside":
         """What stands beside the rows of a group: of the rows to keep its own, and none of the others can be chosen."""
         files, parts = [*self.exclude.files, *self.keep.files], [*self.exclude.parts, *self.keep.parts]
-        return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts))
+        folders = [*self.exclude.folders, *self.keep.folders]
+        return Aside(self.keep.of_group(layout, name), replace(self.exclude, files=files, parts=parts, folders=folders))
 
     def numbered(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """The indices of prototypes of a group, with those of rows to keep as they are among all of these."""

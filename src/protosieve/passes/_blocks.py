@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
@@ -135,7 +136,7 @@ def read_as_they_come(
     with closing(
         prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
     ) as parts:
-        for part in _learnt_from(parts, layout):
+        for part in _few_at_once(_learnt_from(parts, layout), layout):
             if part is not None:
                 waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
@@ -159,6 +160,7 @@ class _Part:
 
     source: int
     name: str
+    folders: Folders  # where paths in it may lead
     before: int  # rows of the files before
     piece: Piece | None
     bad: list[BadRow]  # some may lie in pieces to come: readers look at many rows at once
@@ -182,10 +184,10 @@ def _read(
         for piece in source.pieces(columns, first, bad):
             noted, bad.noted = bad.noted, []
             end, furthest = int(piece.numbers[-1]) + 1, _beyond(noted, furthest)
-            yield _Part(i, source.name, before, piece, noted, end, bytes_before + piece.bytes_read)
+            yield _Part(i, source.name, source.folders, before, piece, noted, end, bytes_before + piece.bytes_read)
         bytes_before += source.size or 0
         end = max(end, _beyond(bad.noted, furthest))
-        yield _Part(i, source.name, before, None, bad.noted, end, bytes_before)
+        yield _Part(i, source.name, source.folders, before, None, bad.noted, end, bytes_before)
         before += end
 
 
@@ -204,6 +206,21 @@ def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Par
     if any(one.piece is not None for one in held):
         layout.learn(_head(held, layout.unlearnt))
     yield from held
+
+
+def _few_at_once(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
+    """The same; images take long to decode, and between parts a run tells of its progress and can be stopped."""
+    is_slow = any(column.kind == "image" for column in layout.items)
+    for part in parts:
+        if part is None or part.piece is None or not is_slow:
+            yield part
+            continue
+        table, numbers = part.piece.table, part.piece.numbers
+        for start in range(0, len(numbers), FEWEST):
+            some = slice(start, start + FEWEST)
+            piece = replace(part.piece, table=table.slice(start, FEWEST), numbers=numbers[some])
+            end = part.end if some.stop >= len(numbers) else int(numbers[some.stop])
+            yield replace(part, piece=piece, bad=[] if start else part.bad, end=end)
 
 
 def _head(parts: list[_Part], columns: list[str]) -> pa.Table:
@@ -267,7 +284,7 @@ class _Waiting:
         self._settle(part.begin)
         bad = BadRows(skip, list(part.bad))
         if part.piece is not None:
-            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow), bad)
+            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow, part.folders), bad)
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
         self._bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]

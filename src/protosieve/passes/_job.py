@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from protosieve._arrow_types import is_number
 from protosieve.errors import InputError, ParameterError, arg
-from protosieve.io import BadRows, Source, check_schemas
+from protosieve.io import BadRows, ImageSource, Source, check_schemas
 from protosieve.means import sample_for
 from protosieve.passes._aside import Aside
 from protosieve.passes._fingerprints import fingerprint
@@ -146,6 +146,8 @@ def job_of(
                 f"{source.name}: comes once, and this run would read it twice; store its rows in a file "
                 "first, or pipe inputs to standard input, -"
             )
+    if options.image is None and any(isinstance(source, ImageSource) for source in inputs):
+        options = replace(options, image=ImageSource.column)
     layout = layout_of([*inputs, *target], options)
     return Job(
         options=options,

@@ -92,9 +92,10 @@ class Options:
             )
         self._choice("scale", SCALES)
         self._choice("balance", BALANCES)
-        if self.balance != default.BALANCE and not self.text:
+        if self.balance != default.BALANCE and not (self.text or self.image):
             raise ParameterError(
-                f"{arg('balance', self.balance)} is for columns of text, and none is named; name one with {arg('text')}"
+                f"{arg('balance', self.balance)} is for columns of text or images, and none is named; name one with "
+                f"{arg('text')} or {arg('image')}"
             )
         for cycle in self.cycles:
             if cycle not in CYCLES:

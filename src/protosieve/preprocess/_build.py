@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column, TextColumn
+from protosieve.preprocess._columns import Column, ImageColumn, TextColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -105,26 +105,28 @@ class EncodingBuilder:
         return [name for name, why in self.dropped.items() if name in text and why.endswith(NAMING)]
 
     def _balanced(self, made: Encoding) -> list[Step]:
-        """The steps, texts weighed so that together they tell rows apart as much as all other columns together, or each
-        as much as one column of numbers. A sample tells how much that is.
+        """The steps, texts and images weighed so that each kind tells rows apart as much as all other columns together,
+        or each column as much as one of numbers. A sample tells how much that is.
         """
-        texts = {column.name for column in self.layout.items if isinstance(column, TextColumn)}
-        is_text = [isinstance(step, Copied) and step.column in texts for step in made.steps]
-        if not self.samples or not any(is_text) or (all(is_text) and self.balance == "kinds"):
+        learnt = {
+            column.name: column.kind for column in self.layout.items if isinstance(column, TextColumn | ImageColumn)
+        }
+        kinds = [learnt.get(step.column, "") if isinstance(step, Copied) else "" for step in made.steps]
+        if not self.samples or not any(kinds) or (len(set(kinds)) == 1 and self.balance == "kinds"):
             return made.steps
         spread = made.transform(self.samples[0].rows[:_JUDGED]).var(axis=0, dtype=np.float64)
         ends = np.cumsum([0, *(len(step.names) for step in made.steps)])
         each = np.array([spread[start:end].sum() for start, end in itertools.pairwise(ends)])
-        others, own = each[~np.array(is_text)].sum(), each[np.array(is_text)].sum()
+        own = {kind: each[[one == kind for one in kinds]].sum() for kind in sorted(kinds)}  # others come first
 
-        def factor(nth: int) -> float:
-            mine, wanted = (each[nth], 1.0) if self.balance == "columns" else (own, others)
-            return float(np.sqrt(wanted / mine)) if mine > 0 and wanted > 0 else 1.0
+        def weighed(step: Step, kind: str, mine: float) -> Step:
+            wanted = 1.0 if self.balance == "columns" else next(filter(None, own.values()), 0.0)
+            mine = mine if self.balance == "columns" else own[kind]
+            if not (isinstance(step, Copied) and kind and mine > 0 and wanted > 0):
+                return step
+            return replace(step, factor=float(np.sqrt(wanted / mine)))
 
-        return [
-            replace(step, factor=factor(nth)) if is_text[nth] and isinstance(step, Copied) else step
-            for nth, step in enumerate(made.steps)
-        ]
+        return list(map(weighed, made.steps, kinds, each))
 
     def _measures(self, cells: list[_Cell]) -> None:
         """Columns that vary, heavy-tailed ones by their ranks; after them, where many are null, one that says so."""

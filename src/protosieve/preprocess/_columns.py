@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,15 +11,19 @@ import pyarrow.compute as pc
 
 from protosieve._arrow_types import is_list, is_number, is_text
 from protosieve._cell_texts import DAY_FIRST, ORDERS, are_missing
+from protosieve._pictures import Folders, called, on_grey, picture
 from protosieve._state import storable
+from protosieve._threads import ahead_of
 from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import numbers, scattered, seconds, shown
+from protosieve.preprocess._image_features import IMAGE_COLUMNS, SIDE, rows_of_images
 from protosieve.preprocess._text_features import TextFeatures
 
 _NULL = -1  # the length of a null
 _WORDS = 5  # for "missing" that are told of
+_STRIP = 32  # images at once
 _LONGEST = 1 << 31  # values of a list, as Arrow counts them
 
 Problems = dict[int, str]  # position of a row in its table -> why it cannot be used
@@ -239,6 +244,47 @@ class TextColumn(Column):
     def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
         assert self.features is not None
         return self.features.rows(as_text(cells)), None
+
+
+@storable
+@dataclass
+class ImageColumn(Column):
+    """Images, compared by their looks: bytes, base64, or paths, which are looked for in ``folders``."""
+
+    kind: ClassVar[str] = "image"
+    scaled: ClassVar[bool] = False
+
+    @property
+    def width(self) -> int:
+        return IMAGE_COLUMNS
+
+    def label(self, place: int) -> str:
+        return f"{self.name}[{place}]"
+
+    def read(
+        self, cells: pa.Array, problems: Problems, grow: bool, folders: Folders = ()
+    ) -> tuple[Array, Array | None]:
+        """Some at a time, in threads: memory is that of a few images beside the rows."""
+        strips = [cells[start : start + _STRIP] for start in range(0, len(cells), _STRIP)]
+        found = [np.zeros((0, self.width), np.float32)]
+        for rows, wrong in ahead_of(partial(_compared, folders=folders), strips):
+            before = sum(map(len, found))
+            for row, why in wrong.items():
+                problems.setdefault(before + row, f"column {self.name!r} {why}")
+            found.append(rows)
+        return np.concatenate(found), None
+
+
+def _compared(cells: pa.Array, folders: Folders) -> tuple[Array, Problems]:
+    """Images as rows, and what is wrong with those that are none."""
+    pixels, wrong = np.zeros((len(cells), SIDE, SIDE, 3), np.uint8), Problems()
+    for row, cell in enumerate(cells.to_pylist()):
+        image = "is null" if cell is None else picture(cell, folders, SIDE)
+        if isinstance(image, str):
+            wrong[row] = image if cell is None else f"holds {called(cell)}: {image}"
+        else:
+            pixels[row] = on_grey(image, SIDE)
+    return rows_of_images(pixels), wrong
 
 
 def as_text(cells: pa.Array) -> pa.Array:

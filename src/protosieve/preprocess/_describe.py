@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from protosieve._cell_texts import EITHER_FIRST
 from protosieve._formatting import counted
 from protosieve.errors import arg
-from protosieve.preprocess._columns import DateColumn, ListColumn, Measure, TextColumn
+from protosieve.preprocess._columns import DateColumn, ImageColumn, ListColumn, Measure, TextColumn
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import Copied, Cycle, Missing, OneHot, Ranked, Step
@@ -66,8 +66,9 @@ def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[st
 def _texts(layout: Layout, steps: Sequence[Copied]) -> Iterator[str]:
     lengths = {step.column: step.length for step in steps}
     for column in layout.items:
-        if isinstance(column, TextColumn) and column.name in lengths:
-            yield f"{column.name}: text, compared by its words in {counted(lengths[column.name], 'column')}"
+        if isinstance(column, TextColumn | ImageColumn) and column.name in lengths:
+            by = "text, compared by its words" if isinstance(column, TextColumn) else "images, compared by their looks"
+            yield f"{column.name}: {by} in {counted(lengths[column.name], 'column')}"
 
 
 def _categories(steps: Sequence[OneHot], rows: int) -> Iterator[str]:

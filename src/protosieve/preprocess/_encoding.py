@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve._state import built, storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
@@ -19,6 +20,7 @@ from protosieve.preprocess._columns import (
     Column,
     DateColumn,
     EmbeddingColumn,
+    ImageColumn,
     ListColumn,
     MatrixColumn,
     Measure,
@@ -50,6 +52,7 @@ class Encoding:
     - **Embeddings** are copied as they are.
     - **Texts** are rows of length one, so that two that share nothing differ by 2 in squared distance; beside other
       columns they are weighed: by default as much as all of these together.
+    - **Images** are rows of length one at most, and are weighed as texts are.
     - What is the same in every row tells no rows apart, and is dropped.
 
     A category not seen in the survey is "other" where there is such a column, else zeros; so is a null where there
@@ -127,15 +130,16 @@ class Encoding:
                 f"{arg('scale', self.scale)}; fix the value, or leave the row out"
             )
 
-    def encode(self, table: Any) -> NDArray[np.float32]:
+    def encode(self, table: Any, folders: Folders = (".",)) -> NDArray[np.float32]:
         """New rows encoded as the surveyed ones were: a pyarrow table, a DataFrame or a dict of columns.
 
         Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
-        be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault.
+        be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault. Paths of
+        images are looked for in ``folders``, and nowhere else.
         """
         used = self._used()
         layout = replace(self.layout, items=[column for column, _ in used])
-        found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False)
+        found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False, folders=folders)
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; fix the row, or leave it out")
         raw = np.zeros((len(found), self.layout.width), found.dtype)
@@ -244,7 +248,7 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
 
 _KINDS: dict[str, type[Column]] = {
     column.kind: column
-    for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, MatrixColumn, TextColumn)
+    for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, ImageColumn, MatrixColumn, TextColumn)
 }
 
 

@@ -6,11 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
-from protosieve._arrow_types import is_list, is_number, is_text, is_time
+from protosieve._arrow_types import is_binary, is_list, is_number, is_text, is_time
 from protosieve._cell_texts import DAY_FIRST, EITHER_FIRST
+from protosieve._pictures import check_pillow
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn, TextColumn
+from protosieve.preprocess._columns import (
+    Column,
+    DateColumn,
+    EmbeddingColumn,
+    ImageColumn,
+    MatrixColumn,
+    NumberColumn,
+    TextColumn,
+)
 from protosieve.preprocess._wording import listing, meant
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
@@ -19,7 +28,8 @@ _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
-_NOT_FEATURES = ("exclude", "id", "label", "image", "coordinates", "per")  # options that name other columns
+_NARROW_KINDS = ("category", "text", "image")
+_NOT_FEATURES = ("exclude", "label", "coordinates", "per", "id")  # options that name other columns
 _NEVER_FEATURES = ("exclude", "per")  # these cannot be made features by name either
 
 Options = Mapping[str, Collection[str]]  # the columns that each option names, for quick look-up
@@ -50,8 +60,8 @@ def choose_features(
 
 
 def dtype_of(schema: pa.Schema, columns: Sequence[Column]) -> str:
-    """float32 where no column needs more: the code of a category is exact in both, and text is float32."""
-    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in ("category", "text")]
+    """float32 where no column needs more: the code of a category is exact in both, and texts and images are float32."""
+    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in _NARROW_KINDS]
     narrow = all((kind.value_type if is_list(kind) else kind) in _NARROW for kind in kinds)
     return "float32" if narrow else "float64"
 
@@ -60,7 +70,7 @@ def _unwanted(name: str, options: Options, named: Collection[str]) -> str | None
     if named:
         return None if name in named else "not among the features named"
     for option in _NOT_FEATURES:
-        if name in options[option]:
+        if name in options[option] and not (option == "id" and name in options["image"]):  # a path is a good id
             return f"named with {arg(option)}"
     if _PANDAS_INDEX.fullmatch(name):
         return "the index of a pandas DataFrame"
@@ -74,6 +84,9 @@ def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
         return _list_column(field, kind, options)
     if name in options["text"]:
         return TextColumn(name)
+    if name in options["image"]:
+        check_pillow()
+        return ImageColumn(name)
     if pa.types.is_boolean(kind):
         return CategoryColumn(name, typed=True)
     if is_text(kind) or pa.types.is_dictionary(kind):
@@ -90,6 +103,12 @@ def _column(field: pa.Field, options: Options, day_first: bool) -> Column | str:
 
 def _may_be_text(kind: pa.DataType) -> bool:
     return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _may_be_image(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(field.name in ("bytes", "path") for field in kind)
+    return _may_be_text(kind) or is_binary(kind) or pa.types.is_null(kind)
 
 
 def _list_column(field: pa.Field, kind: pa.DataType, options: Options) -> Column | str:
@@ -120,11 +139,19 @@ def _check_names(schema: pa.Schema, options: Options) -> None:
                 raise InputError(
                     f"{arg(option)}: column {name!r} is named with {arg(others[0])} too; name it in one of them"
                 )
+    for name in options["image"]:
+        kind = _plain(schema.field(schema.names.index(name)).type)
+        if not _may_be_image(kind):
+            raise InputError(
+                f"{arg('image')}: column {name!r} holds {_held(kind)}, not images; name a column of paths, bytes or "
+                "base64"
+            )
+        if name in options["text"]:
+            raise InputError(f"{arg('image')}: column {name!r} is named with {arg('text')} too; name it in one of them")
     for name in options["text"]:
         kind = _plain(schema.field(schema.names.index(name)).type)
         if not (_may_be_text(kind) or pa.types.is_null(kind)):
-            found = "numbers" if is_number(kind) else "dates or times" if is_time(kind) else str(kind)
-            raise InputError(f"{arg('text')}: column {name!r} holds {found}, not text; name a column of text")
+            raise InputError(f"{arg('text')}: column {name!r} holds {_held(kind)}, not text; name a column of text")
         others = [other for other in ("id", "label", "categorical", "per") if name in options[other]]
         if others:
             raise InputError(
@@ -136,6 +163,10 @@ def _check_names(schema: pa.Schema, options: Options) -> None:
             raise InputError(
                 f"{arg('embedding')}: column {name!r} is {kind}, not a list of numbers; name a column of lists"
             )
+
+
+def _held(kind: pa.DataType) -> str:
+    return "numbers" if is_number(kind) else "dates or times" if is_time(kind) else str(kind)
 
 
 def _check_named(named: Collection[str], reasons: Mapping[str, str]) -> None:
@@ -160,7 +191,7 @@ def _check_some(chosen: Mapping[str, Column], reasons: Mapping[str, str]) -> Non
         listed = listing([f"{name!r} ({reason})" for name, reason in reasons.items()]) or "there are none"
         raise InputError(
             f"no column can be used as a feature: {listed}; give numbers, dates or text, or name a column of lists "
-            f"with {arg('embedding')}"
+            f"with {arg('embedding')} or one of images with {arg('image')}"
         )
 
 

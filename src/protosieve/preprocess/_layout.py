@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from protosieve._pictures import Folders
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems, TextColumn
+from protosieve.preprocess._columns import Column, ImageColumn, ListColumn, Measure, Problems, TextColumn
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -37,6 +38,7 @@ class Layout:
     ``category``  text, booleans, numbers named in ``categorical``  a code; a null is -1, an unknown value -2
     ``embedding`` lists of numbers named as such                    one column per value
     ``text``      text named as such                                256 columns at most: see `TextFeatures`
+    ``image``     images named as such                              320 columns: see `_image_features`
     ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
     ============= ================================================= ==========================================
 
@@ -92,11 +94,11 @@ class Layout:
     ) -> "Layout":
         """Choose features from a schema.
 
-        Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image`` or
+        Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as
         ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and ``embedding``. Lists
-        must be named to be used, and ``text`` to be compared by its words. ``categorical`` names number and date
-        columns whose values are names rather than measures. Features keep the schema's order. ``day_first`` is how
-        dates such as 01/02/2012 are read where the first rows do not tell.
+        must be named to be used, ``text`` to be compared by its words and ``image`` by its looks. ``categorical`` names
+        number and date columns whose values are names rather than measures. Features keep the schema's order.
+        ``day_first`` is how dates such as 01/02/2012 are read where the first rows do not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
@@ -134,10 +136,11 @@ class Layout:
         """The columns of categories with their places in the raw matrix."""
         return [(column, place) for column, place in self.placed() if isinstance(column, CategoryColumn)]
 
-    def raw(self, table: pa.Table, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
+    def raw(self, table: pa.Table, grow: bool, folders: Folders = (".",)) -> tuple[Array, list[tuple[int, str]]]:
         """The rows as a matrix of floats, and those that cannot be used: position in the table, and why.
 
         With ``grow`` new values of categories join the vocabulary, else their code is -2; and ``rounded`` is learnt.
+        Paths of images are looked for in ``folders``, and nowhere else; anywhere, where that is None.
         Rows with a problem hold zeros and must be dropped; they leave nothing in the vocabulary. Before any list of a
         variable-length column has been seen, every row has a problem and ``width`` is not known: skip such tables.
 
@@ -151,7 +154,7 @@ class Layout:
         with np.errstate(all="ignore"):  # what overflows here is infinite, and found
             # categories last: they must know which rows are used
             for column in sorted(self.items, key=lambda column: isinstance(column, CategoryColumn)):
-                parts[column.name] = self._part(column, cells[column.name], problems, grow)
+                parts[column.name] = self._part(column, cells[column.name], problems, grow, folders)
         out = _side_by_side([parts[name] for name in self.columns], (table.num_rows, self.width), self.dtype)
         out[list(problems)] = 0
         return out, sorted(problems.items())
@@ -194,7 +197,9 @@ class Layout:
                 mine.agree(theirs)
         self.rounded |= later.rounded
 
-    def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool) -> Array:
+    def _part(self, column: Column, cells: pa.Array, problems: Problems, grow: bool, folders: Folders) -> Array:
+        if isinstance(column, ImageColumn):
+            return column.read(cells, problems, grow, folders)[0].astype(self.dtype, copy=False)
         read, nulls = column.read(cells, problems, grow)
         if grow and column.kind in _NUMBERS and column.name not in self.rounded and is_rounded(cells, read):
             self.rounded = {**self.rounded, column.name: True}  # a run may be stored while another thread reads

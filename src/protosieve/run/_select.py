@@ -99,9 +99,9 @@ def select(
     Parameters
     ----------
     inputs : path, URL or glob; table; or several
-        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema; ``"-"`` for
-        standard input. docs/formats.md has the rules. Or a table: a DataFrame of pandas or polars, an Arrow table, a
-        NumPy or SciPy matrix and many others, or an iterator of them: see docs/dataframes.md.
+        Files or folders of Parquet, Arrow, CSV, TSV, JSON lines, .npy or .npz, all with one schema, or of images;
+        ``"-"`` for standard input. docs/formats.md has the rules. Or a table: a DataFrame of pandas or polars, an Arrow
+        table, a NumPy or SciPy matrix and many others, or an iterator of them: see docs/dataframes.md.
     n_prototypes : int or str
         Rows to keep at most; ``"1%"`` for a share of all.
     target : path, URL or glob; table; or several; optional
@@ -129,8 +129,8 @@ def select(
         Columns of text, compared by their words, pairs of words and pieces of words, and the first shown on the page.
         Where ``features`` or ``embedding`` name the columns to compare by, it is only shown. See docs/text.md.
     balance : str, default "kinds"
-        What columns of text weigh beside others: ``"kinds"``, together as much as all others together; ``"columns"``,
-        each as much as one column of numbers.
+        What texts and images weigh beside other columns: ``"kinds"``, those of a kind together as much as all others
+        together; ``"columns"``, each as much as one column of numbers.
     scale : str, default "auto"
         What becomes of number columns: ``"standard"``, ``"minmax"`` or ``"none"``; ``"auto"`` standardises them, but
         takes the ranks of heavy-tailed ones.
@@ -166,9 +166,10 @@ def select(
         Of the inputs, where their names do not tell.
     image_shape : str or tuple, optional
         Where rows, or their embedding, are images: height and width, perhaps 1, 3 or 4 channels: ``"28x28"``,
-        ``(32, 32, 3)``. Like the next two it says what to show of a row, and changes nothing about the choice.
+        ``(32, 32, 3)``. It says what to show of a row, and changes nothing about the choice.
     image : column, optional
-        A column of images (paths, bytes or base64). Kept, not compared by.
+        A column of images (paths, bytes or base64), compared by their looks and shown. Where ``features`` or
+        ``embedding`` name the columns to compare by, or ``exclude`` has it, it is only shown. See docs/images.md.
     coordinates : two columns, optional
         Where each row is to stand on a map. Kept, not compared by.
     per : column, optional

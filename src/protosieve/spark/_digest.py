@@ -44,7 +44,7 @@ class _Cells:
     def __init__(self) -> None:
         self._count = 0
         self._nulls, self._lengths, self._bytes = _hash(), _hash(), _hash()
-        self._inner: _Cells | None = None  # of lists
+        self._inner: list[_Cells] = []  # of lists, and of each field of structs
 
     def take(self, cells: pa.Array) -> None:
         if cells.null_count:
@@ -54,16 +54,22 @@ class _Cells:
         some = cells.drop_null() if cells.null_count else cells
         if is_list(some.type):
             self._lengths.update(_as_bytes(pc.list_value_length(some)))
-            self._inner = self._inner or _Cells()
-            self._inner.take(some.flatten())
+            self._take_inner([some.flatten()])
+        elif pa.types.is_struct(some.type):
+            self._take_inner(some.flatten())
         elif _has_offsets(some.type):
             self._lengths.update(_as_bytes(pc.binary_length(some)))
             self._bytes.update(_joined(some))
         elif not pa.types.is_null(some.type):
             self._bytes.update(_fixed(some))
 
+    def _take_inner(self, parts: Sequence[pa.Array]) -> None:
+        self._inner = self._inner or [_Cells() for _ in parts]
+        for inner, part in zip(self._inner, parts, strict=True):
+            inner.take(part)
+
     def result(self) -> bytes:
-        inner = b"" if self._inner is None else self._inner.result()
+        inner = b"".join(inner.result() for inner in self._inner)
         parts = b"".join(part.digest() for part in (self._nulls, self._lengths, self._bytes))
         return self._count.to_bytes(8, "little") + parts + inner
 
