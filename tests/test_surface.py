@@ -63,8 +63,9 @@ SURFACE = {
         "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
-        "BALANCES", "COLUMNS", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments",
-        "OnlyTextsError", "Survey", "TextFeatures", "is_named_like_id", "listing", "ratio_differs", "whole",
+        "BALANCES", "BATCH", "COLUMNS", "EmbedError", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout",
+        "Moments", "OnlyTextsError", "Survey", "TextFeatures", "check_shared", "is_named_like_id", "listing",
+        "model_named", "ratio_differs", "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [
@@ -72,8 +73,8 @@ SURFACE = {
         "Fetched", "GroupSums", "GroupSumsPass", "HeldRows", "Job", "LeftOut", "NamedRows", "Numbering", "Options",
         "Partition", "Pass", "Plan", "Position", "Records", "RowBlock", "RowSample", "StreamPass", "Streamed",
         "Summary", "Sums", "SumsPass", "SurveyPass", "Texts", "TextsPass", "Value",
-        "by_sample", "by_words", "changed", "fingerprint", "groups_of", "job_of", "joined_partition", "kept_of", "note_excluded",
-        "kernel_of", "key_of", "layout_of", "learnt", "names", "number_of_prototypes", "numbered",
+        "by_sample", "by_words", "changed", "fingerprint", "groups_of", "job_of", "joined_partition", "kept_of",
+        "note_excluded", "kernel_of", "key_of", "layout_of", "learnt", "names", "number_of_prototypes", "numbered",
         "join_groups", "options_of", "partitions_of", "plans_of", "read_blocks", "rows_of", "rows_per_block",
         "sample_seed", "sample_size", "seed_of", "settle", "typed", "unchanged", "within_quotas",
     ],

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.errors import warn
+from protosieve.errors import InputError, warn
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.passes._prefetch import prefetched
-from protosieve.preprocess import LEARNT_FROM, Layout
+from protosieve.preprocess import BATCH, LEARNT_FROM, EmbedError, Layout
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 23  # bytes of a block's tables
@@ -129,13 +129,15 @@ def read_as_they_come(
     grow: Callable[[], bool],
     whole: Callable[[], bool],
 ) -> Generator[RowBlock | None, None, None]:
-    """The same, and ``None`` where a pipe has been quiet for a second; ``whole`` says whether blocks must be full."""
+    """The same, and ``None`` where a pipe has been quiet for a second, or a model has embedded a batch of texts;
+    ``whole`` says whether blocks must be full.
+    """
     waiting, cut = _Waiting(start), time.monotonic()
     flows = any(source.size is None for source in sources)
     with closing(
         prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
     ) as parts:
-        for part in _learnt_from(parts, layout):
+        for part in _learnt_from(_in_batches(parts) if layout.embedded else parts, layout):
             if part is not None:
                 waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
@@ -147,7 +149,7 @@ def read_as_they_come(
             if waiting.rows >= FEWEST and (is_heavy or is_late):
                 yield waiting.take(waiting.rows // FEWEST * FEWEST)
                 cut = time.monotonic()
-            elif part is None:
+            elif part is None or layout.embedded:
                 yield None
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
@@ -187,6 +189,21 @@ def _read(
         end = max(end, _beyond(bad.noted, furthest))
         yield _Part(i, source.name, before, None, bad.noted, end, bytes_before)
         before += end
+
+
+def _in_batches(parts: Iterable[_Part | None]) -> Iterator[_Part | None]:
+    """The same in smaller parts: a model takes its time, and who waits for it can be told, and stop, in between."""
+    for part in parts:
+        if part is None or part.piece is None:
+            yield part
+            continue
+        table, numbers, bad = part.piece.table, part.piece.numbers, part.bad
+        for start in range(0, len(numbers), BATCH):
+            few = numbers[start : start + BATCH]
+            is_last = start + BATCH >= len(numbers)
+            piece = Piece(table.slice(start, BATCH), few, part.bytes_read)
+            yield replace(part, piece=piece, bad=bad, end=part.end if is_last else int(few[-1]) + 1)
+            bad = []
 
 
 def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
@@ -267,7 +284,7 @@ class _Waiting:
         self._settle(part.begin)
         bad = BadRows(skip, list(part.bad))
         if part.piece is not None:
-            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow), bad)
+            rows = _usable(part, part.piece, _raw(part, part.piece, layout, grow), bad)
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
         self._bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
@@ -317,6 +334,15 @@ def _split(parts: list[_UsableRows], size: int) -> tuple[list[_UsableRows], list
         head.append(part)
         size -= len(part)
     return head, []
+
+
+def _raw(part: _Part, piece: Piece, layout: Layout, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
+    try:
+        return layout.raw(piece.table, grow)
+    except EmbedError as error:
+        first, last = int(piece.numbers[error.first]), int(piece.numbers[error.last])
+        place = f"row {first}" if first == last else f"rows {first} to {last}"
+        raise InputError(f"{part.name}, {place}: {error.marked}") from error
 
 
 def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _UsableRows:

@@ -3,6 +3,7 @@
 from protosieve.preprocess._build import BALANCES, OnlyTextsError
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
+from protosieve.preprocess._embed import BATCH, EmbedError, check_shared, model_named
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
@@ -13,9 +14,11 @@ from protosieve.preprocess._wording import listing
 
 __all__ = [
     "BALANCES",
+    "BATCH",
     "COLUMNS",
     "LEARNT_FROM",
     "SCALES",
+    "EmbedError",
     "Encoding",
     "FirstRows",
     "Layout",
@@ -23,8 +26,10 @@ __all__ = [
     "OnlyTextsError",
     "Survey",
     "TextFeatures",
+    "check_shared",
     "is_named_like_id",
     "listing",
+    "model_named",
     "ratio_differs",
     "whole",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column, TextColumn
+from protosieve.preprocess._columns import Column, EmbeddedColumn, TextColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -101,7 +101,7 @@ class EncodingBuilder:
         """The steps, texts weighed so that together they tell rows apart as much as all other columns together, or each
         as much as one column of numbers. A sample tells how much that is.
         """
-        texts = {column.name for column in self.layout.items if isinstance(column, TextColumn)}
+        texts = {column.name for column in self.layout.items if isinstance(column, TextColumn | EmbeddedColumn)}
         is_text = [isinstance(step, Copied) and step.column in texts for step in made.steps]
         if not self.samples or not any(is_text) or (all(is_text) and self.balance == "kinds"):
             return made.steps

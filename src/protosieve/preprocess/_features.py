@@ -10,7 +10,16 @@ from protosieve._arrow_types import is_list, is_number, is_text, is_time
 from protosieve._cell_texts import DAY_FIRST, EITHER_FIRST
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
-from protosieve.preprocess._columns import Column, DateColumn, EmbeddingColumn, MatrixColumn, NumberColumn, TextColumn
+from protosieve.preprocess._columns import (
+    Column,
+    DateColumn,
+    EmbeddedColumn,
+    EmbeddingColumn,
+    MatrixColumn,
+    NumberColumn,
+    TextColumn,
+)
+from protosieve.preprocess._embed import version_of
 from protosieve.preprocess._wording import listing, meant
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
@@ -26,9 +35,11 @@ Options = Mapping[str, Collection[str]]  # the columns that each option names, f
 
 
 def choose_features(
-    schema: pa.Schema, given: Mapping[str, Sequence[str]], day_first: bool
+    schema: pa.Schema, given: Mapping[str, Sequence[str]], day_first: bool, embed: str | None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The features in the order of the schema, and why columns that no option names cannot be used."""
+    """The features in the order of the schema, and why columns that no option names cannot be used; texts are embedded
+    where a model is named.
+    """
     options: Options = {option: dict.fromkeys(names) for option, names in given.items()}
     _check_names(schema, options)
     named = dict.fromkeys([*options["features"], *options["embedding"]])
@@ -44,6 +55,8 @@ def choose_features(
     _check_named(named, reasons)
     _check_some(chosen, reasons)
     _check_categorical(chosen, options)
+    if embed is not None:
+        chosen |= _embedded(chosen, embed)
     mentioned = {name for names in options.values() for name in names}
     left_out = {name: reason for name, reason in reasons.items() if not named and name not in mentioned}
     return list(chosen.values()), left_out
@@ -51,9 +64,21 @@ def choose_features(
 
 def dtype_of(schema: pa.Schema, columns: Sequence[Column]) -> str:
     """float32 where no column needs more: the code of a category is exact in both, and text is float32."""
-    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in ("category", "text")]
+    exact = ("category", "text", "embedded")
+    kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in exact]
     narrow = all((kind.value_type if is_list(kind) else kind) in _NARROW for kind in kinds)
     return "float32" if narrow else "float64"
+
+
+def _embedded(chosen: Mapping[str, Column], model: str) -> dict[str, Column]:
+    """The columns of text, which the model turns into vectors."""
+    texts = [name for name, column in chosen.items() if isinstance(column, TextColumn)]
+    if not texts:
+        raise InputError(
+            f"{arg('embed', model)}: no column of text is compared; name one with {arg('text')}, and where "
+            f"{arg('features')} names columns to compare, there too"
+        )
+    return {name: EmbeddedColumn(name, model=model, version=version_of(model)) for name in texts}
 
 
 def _unwanted(name: str, options: Options, named: Collection[str]) -> str | None:

@@ -14,7 +14,8 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ListColumn, Measure, Problems, TextColumn
+from protosieve.preprocess._columns import Column, EmbeddedColumn, ListColumn, Measure, Problems, TextColumn
+from protosieve.preprocess._embed import Embed, model_named
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -37,6 +38,7 @@ class Layout:
     ``category``  text, booleans, numbers named in ``categorical``  a code; a null is -1, an unknown value -2
     ``embedding`` lists of numbers named as such                    one column per value
     ``text``      text named as such                                256 columns at most: see `TextFeatures`
+    ``embedded``  text named as such, and a model                   one column per number that the model gives
     ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
     ============= ================================================= ==========================================
 
@@ -89,12 +91,14 @@ class Layout:
         coordinates: Names | None = None,
         day_first: bool = False,
         per: Names | None = None,
+        embed: str | None = None,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as ``image`` or
         ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and ``embedding``. Lists
-        must be named to be used, and ``text`` to be compared by its words. ``categorical`` names number and date
+        must be named to be used, and ``text`` to be compared by its words, or by what a model makes of it, whose name
+        is ``embed``. ``categorical`` names number and date
         columns whose values are names rather than measures. Features keep the schema's order. ``day_first`` is how
         dates such as 01/02/2012 are read where the first rows do not tell.
         """
@@ -104,7 +108,7 @@ class Layout:
             "coordinates": coordinates, "per": per,
         }  # fmt: skip
         names = {option: as_names(option, said) for option, said in given.items()}
-        items, left_out = choose_features(schema, names, day_first)
+        items, left_out = choose_features(schema, names, day_first, embed)
         return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
@@ -159,7 +163,21 @@ class Layout:
     @property
     def unmet(self) -> list[str]:
         """Columns of lists whose length is not known yet."""
-        return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
+        lists = [column for column in self.items if isinstance(column, ListColumn) and column.name not in self.embedded]
+        return [column.name for column in lists if not column.length]
+
+    @property
+    def embedded(self) -> list[str]:
+        """Columns that a model turns into vectors."""
+        return [column.name for column in self.items if isinstance(column, EmbeddedColumn)]
+
+    def by_model(self, embed: str | Embed | None) -> "Layout":
+        """The same, with this model in place of one whose name was read from a file; None changes nothing."""
+        if embed is None:
+            return self
+        name = model_named(embed)
+        items = [replace(one, model=name) if isinstance(one, EmbeddedColumn) else one for one in self.items]
+        return replace(self, items=items)
 
     @property
     def unlearnt(self) -> list[str]:
@@ -180,7 +198,7 @@ class Layout:
         """Learn unknown list lengths from the first list in a table."""
         self.learn(table)
         for column in self.items:
-            if isinstance(column, ListColumn) and not column.length:
+            if isinstance(column, ListColumn) and not column.length and table.num_rows:
                 column.meet(whole(table.column(column.name)))
 
     def agree(self, later: "Layout") -> None:
