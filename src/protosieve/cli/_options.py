@@ -236,7 +236,7 @@ _COLUMNS = _panel(
         "text", "NAMES", "Columns of text, compared by their words; the first is what the page shows. Where --features "
         "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
     ),
-    replace(_EMBED, panel=None),
+    _EMBED,
     _option(
         "balance", "NAME", "What columns of text weigh: kinds, as much as all others together; columns, as much as "
         "one of them each.",

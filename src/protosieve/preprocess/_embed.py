@@ -134,10 +134,10 @@ def version_of(name: str) -> str:
     if not (prefix and colon and rest):
         raise ParameterError(f"{arg('embed', name)} names no model; {_EXAMPLE}")
     if prefix in _LIBRARIES:
-        library, _ = _LIBRARIES[prefix]
-        if find_spec(library) is None:
-            raise ParameterError(f"{arg('embed', name)} needs {prefix}, which is not installed: pip install {prefix}")
-        return f"{_installed(library)} {_stamp(Path(rest))}".strip()
+        module, package, _ = _LIBRARIES[prefix]
+        if find_spec(module) is None:
+            raise ParameterError(f"{arg('embed', name)} needs {module}, which is not installed: pip install {package}")
+        return f"{_installed(package)} {_stamp(Path(rest))}".strip()
     _look_here()
     try:
         found = find_spec(prefix)
@@ -150,9 +150,9 @@ def version_of(name: str) -> str:
     return _digest(Path(found.origin).read_bytes()).hex() if found.origin and found.has_location else ""
 
 
-def _installed(library: str) -> str:
+def _installed(package: str) -> str:
     try:
-        return version(library)
+        return version(package)
     except PackageNotFoundError:
         return ""
 
@@ -187,7 +187,7 @@ def _loaded(name: str) -> _Model:
 def _load(name: str) -> _Model:
     prefix, _, rest = name.partition(":")
     said = version_of(name)
-    load = _LIBRARIES[prefix][1] if prefix in _LIBRARIES else lambda rest: _function(prefix, rest)
+    load = _LIBRARIES[prefix][2] if prefix in _LIBRARIES else lambda rest: _function(prefix, rest)
     try:
         embed = load(rest)
     except Exception as error:
@@ -234,10 +234,10 @@ def _open_clip(name: str) -> Embed:
     return lambda batch: np.concatenate([some(batch[i : i + _AT_ONCE]) for i in range(0, len(batch), _AT_ONCE)])
 
 
-_LIBRARIES: dict[str, tuple[str, Callable[[str], Embed]]] = {
-    "sentence-transformers": ("sentence_transformers", _sentence_transformers),
-    "model2vec": ("model2vec", _model2vec),
-    "open_clip": ("open_clip", _open_clip),
+_LIBRARIES: dict[str, tuple[str, str, Callable[[str], Embed]]] = {  # the module, the package, how a model is loaded
+    "sentence-transformers": ("sentence_transformers", "sentence-transformers", _sentence_transformers),
+    "model2vec": ("model2vec", "model2vec", _model2vec),
+    "open_clip": ("open_clip", "open_clip_torch", _open_clip),
 }
 
 
@@ -322,6 +322,7 @@ class _Kept:
     def __init__(self, file: sqlite3.Connection) -> None:
         self._file = file
         file.execute("PRAGMA trusted_schema = OFF")
+        file.execute("PRAGMA page_size = 32768")  # several vectors each: less to write, and less is left empty
         file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
 
     def of(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
