@@ -160,8 +160,9 @@ def test_a_function_that_is_not_there_is_told_of(module, function, why):
 
 def test_a_module_that_fails_is_told_of(place):
     broken = Module(place, "raise OSError('no weights')")
-    with pytest.raises(InputError, match="cannot be loaded: OSError: no weights"):
-        embedded(broken("f"), ["a"])
+    for name in (broken("f"), f"{broken.name}.part:f"):
+        with pytest.raises(InputError, match="cannot be loaded: OSError: no weights"):
+            embedded(name, ["a"])
 
 
 def test_a_method_of_a_class_may_be_named(module):
@@ -462,3 +463,7 @@ def test_a_model_in_a_folder_that_changes_is_another(libraries, place):
     assert version_of("model2vec:own") == before != version_of("model2vec:other")
     (place / "own" / "weights").write_text("12")
     assert version_of("model2vec:own") != before
+    before = version_of("open_clip:some/own/weights")
+    (place / "own" / "weights").write_text("123")
+    assert version_of("open_clip:some/own/weights") != before
+    assert version_of(f"model2vec:{'long' * 200}") == version_of("model2vec:other")

@@ -137,12 +137,16 @@ def version_of(name: str) -> str:
         module, package, _ = _LIBRARIES[prefix]
         if find_spec(module) is None:
             raise ParameterError(f"{arg('embed', name)} needs {module}, which is not installed: pip install {package}")
-        return f"{_installed(package)} {_stamp(Path(rest))}".strip()
-    _look_here()
+        return f"{_installed(package)} {_stamp(rest.partition('/')[2] if prefix == 'open_clip' else rest)}".strip()
+    if not {"", str(Path.cwd())} & set(sys.path):  # as ``python -m`` has it
+        sys.path.append(str(Path.cwd()))
+    importlib.invalidate_caches()
     try:
         found = find_spec(prefix)
-    except (ImportError, ValueError):  # of a package that is not there, or of __main__
+    except (ModuleNotFoundError, ValueError):  # of a package that is not there, or of __main__
         found = None
+    except Exception as error:  # of a package that is, and fails
+        raise _unloaded(name, error) from error
     if found is None:
         raise ParameterError(
             f"{arg('embed', name)}: there is no module {prefix!r}, neither installed nor in {Path.cwd()}; {_EXAMPLE}"
@@ -157,18 +161,14 @@ def _installed(package: str) -> str:
         return ""
 
 
-def _stamp(path: Path) -> str:
+def _stamp(path: str) -> str:
     """Of a model in a folder or file: it is too large to read twice."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
-    said = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
-    return _digest("\n".join(said).encode()).hex() if said else ""
-
-
-def _look_here() -> None:
-    """Modules of the current folder can be imported, as with ``python -m``."""
-    if not {"", str(Path.cwd())} & set(sys.path):
-        sys.path.append(str(Path.cwd()))
-    importlib.invalidate_caches()
+    try:
+        files = [Path(path), *sorted(Path(path).rglob("*"))] if path else []
+        said = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    except (OSError, ValueError):  # it is none
+        return ""
+    return _digest("\n".join(said).encode()).hex()
 
 
 # -- models
@@ -191,8 +191,12 @@ def _load(name: str) -> _Model:
     try:
         embed = load(rest)
     except Exception as error:
-        raise InputError(f"{arg('embed', name)} cannot be loaded: {_cause(error)}") from error
+        raise _unloaded(name, error) from error
     return _Model(name, embed, f"{_digest(f'{name} {said}'.encode()).hex()}.sqlite")
+
+
+def _unloaded(name: str, error: Exception) -> InputError:
+    return InputError(f"{arg('embed', name)} cannot be loaded: {_cause(error)}")
 
 
 def _function(module: str, path: str) -> Embed:
