@@ -6,7 +6,9 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pyarrow as pa
@@ -282,6 +284,23 @@ def test_a_file_that_ends_anywhere_or_has_other_bytes_gives_right_vectors_or_an_
     for where in [*around, *others]:
         file.write_bytes(data[:where] + bytes([data[where] ^ int(rng.integers(1, 256))]) + data[where + 1 :])
         assert_right_or_refused(name, texts, expected)
+
+
+@pytest.mark.repeated
+def test_a_kill_at_any_moment_leaves_vectors_that_are_right(module):
+    """And all but a batch each time."""
+    texts = [f"word {i}" for i in range(2000)]
+    expected = embedded(module("embed"), texts[:1])
+    for wait in np.random.default_rng(0).uniform(0, 0.3, volume(5, 60)):
+        process = get_context("fork").Process(target=kept, args=(module("embed"), texts))
+        process.start()
+        time.sleep(wait)
+        process.kill()
+        process.join()
+    np.testing.assert_array_equal(embedded(module("embed"), texts)[:1], expected)
+    rows = normed(sys.modules[module.name].embed(texts))
+    np.testing.assert_allclose(embedded(module("embed"), texts), rows, rtol=1e-6)
+    assert len(module.texts) <= 2 * len(texts) + BATCH * volume(5, 60)
 
 
 def test_a_vector_that_was_changed_is_told_of(module, place):

@@ -334,3 +334,56 @@ def test_methods_are_compared_by_a_model_too(module, folder, capsys):
     asked = ["compare", str(folder), "-m", "5", "--methods", "swap,random", "--text", "text", "--features", "text"]
     assert cli.main([*asked, "--embed", module("embed")]) == 0
     assert f"text: text, embedded by {module('embed')} in 6 numbers" in " ".join(capsys.readouterr().out.split())
+
+
+# -- the libraries, with models so small that they are made here
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cats", "dogs", "sit", "run", "stocks", "fall"]
+FEW = pd.DataFrame({"text": ["cats sit", "dogs run", "stocks fall", "cats run", "stocks", "dogs sit down"] * 50})
+
+
+def tokenizer():
+    library = pytest.importorskip("tokenizers")
+    words = library.models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]")
+    found = library.Tokenizer(words)
+    found.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    return found
+
+
+def assert_chosen_by(name, vectors):
+    """Rows are those that the library gives by itself, but for the last digits."""
+    found = select(FEW, 4, text="text", embed=name)
+    rows = found.encoding.encode(FEW[:6])
+    np.testing.assert_allclose(rows, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=1e-5)
+    assert len(found) == 4
+
+
+@pytest.mark.large
+def test_a_model_of_model2vec(place):
+    model2vec = pytest.importorskip("model2vec")
+    rows = np.random.default_rng(0).normal(size=(len(WORDS), 8)).astype(np.float32)
+    model2vec.StaticModel(vectors=rows, tokenizer=tokenizer()).save_pretrained(place / "own")
+    assert_chosen_by("model2vec:own", model2vec.StaticModel.from_pretrained("own").encode(FEW["text"][:6].tolist()))
+
+
+@pytest.mark.large
+def test_a_model_of_sentence_transformers(place):
+    transformers, library = map(pytest.importorskip, ("transformers", "sentence_transformers"))
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer(), **special).save_pretrained(place / "bert")
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    made = transformers.BertModel(transformers.BertConfig(vocab_size=len(WORDS), **shape))
+    made.save_pretrained(place / "bert")
+    model = library.SentenceTransformer(str(place / "bert"))  # which adds the mean of its words
+    model.save(str(place / "own"))
+    assert_chosen_by("sentence-transformers:own", model.encode(FEW["text"][:6].tolist()))
+
+
+@pytest.mark.large
+def test_a_model_of_open_clip(place):
+    torch, library = map(pytest.importorskip, ("torch", "open_clip"))
+    model = library.create_model("RN50").eval()
+    torch.save(model.state_dict(), place / "weights.pt")
+    with torch.no_grad():
+        rows = model.encode_text(library.get_tokenizer("RN50")(FEW["text"][:6].tolist())).numpy()
+    assert_chosen_by("open_clip:RN50/weights.pt", rows)
