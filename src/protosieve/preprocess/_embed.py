@@ -333,12 +333,8 @@ class _Kept:
         marks = ",".join("?" * len(keys))
         rows = self._file.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", list(keys)).fetchall()
         for key, stored in rows:
-            if (
-                not isinstance(stored, bytes)
-                or len(stored) < 8
-                or len(stored) % 4
-                or _sum(key, stored[4:]) != stored[:4]
-            ):
+            is_whole = isinstance(key, bytes) and isinstance(stored, bytes) and len(stored) > 4 and not len(stored) % 4
+            if not is_whole or _sum(key, stored[4:]) != stored[:4]:
                 raise sqlite3.DatabaseError("a vector is not what was written")
         return {key: np.frombuffer(stored, "<f4", offset=4).astype(np.float32) for key, stored in rows}
 
@@ -362,7 +358,7 @@ def _kept(place: Path) -> Iterator[_Kept]:
         place.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(place, timeout=_PATIENCE)) as file:
             yield _Kept(file)
-    except (OSError, KeyError, sqlite3.Error) as error:
+    except (OSError, KeyError, UnicodeError, sqlite3.Error) as error:  # damage has many names
         raise OutputError(
             f"{place}: vectors cannot be kept there ({_cause(error)}); delete the file if it is damaged, or name "
             f"another folder in the environment as {_FOLDER}"
