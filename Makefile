@@ -48,8 +48,8 @@ coverage: $(VENV)/.ready  ## Branch coverage of the package by the tests of `mak
 test-spark: $(VENV)-spark/.ready  ## Runs on Spark, where there is Java 17 or later: five minutes or so
 	$(VENV)-spark/bin/python -m pytest tests/spark
 
-test-large: $(VENV)-large/.ready  ## Tables of torch and of Hugging Face's datasets: half a minute
-	$(VENV)-large/bin/python -m pytest -m large tests/run/test_tables.py
+test-large: $(VENV)-large/.ready  ## Tables of torch and of Hugging Face's datasets, libraries that embed: half a minute
+	$(VENV)-large/bin/python -m pytest -m large tests/run/test_tables.py tests/run/test_embed.py
 
 bench: $(VENV)/.ready  ## Time, quality and memory on the paper's data
 	$(RUN) -m benchmarks

@@ -63,9 +63,9 @@ SURFACE = {
         "check_form", "check_schemas", "explain", "find_sources", "index_of", "is_table", "tables_in",
     ],
     "protosieve.preprocess": [
-        "BALANCES", "COLUMNS", "CYCLES", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows", "Layout", "Moments",
-        "OnlyTextsError", "SpeltWords", "Survey", "TextFeatures", "is_named_like_id", "listing", "ratio_differs",
-        "whole",
+        "BALANCES", "BATCH", "COLUMNS", "CYCLES", "EmbedError", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows",
+        "Layout", "Moments", "OnlyTextsError", "SpeltWords", "Survey", "TextFeatures", "check_shared",
+        "is_named_like_id", "listing", "model_named", "ratio_differs", "whole",
     ],
     "protosieve.plots": ["Plots"],
     "protosieve.passes": [

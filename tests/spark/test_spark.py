@@ -27,6 +27,7 @@ from protosieve import InputError, OutputError, ParameterError, ProtoSwap, _stat
 from protosieve.io import BatchSource, RowRange
 from protosieve.kernels import MultiScale
 from protosieve.passes import METHODS, Options, Partition, job_of, kernel_of, key_of, settle
+from protosieve.preprocess import model_named
 from protosieve.run import choose
 from protosieve.spark._digest import Digest
 from protosieve.spark._frame import Frame
@@ -63,6 +64,7 @@ SLICES = [people(rows, seed) for seed, rows in enumerate([700, 1300, 900])]
 PLAIN = {"exclude": ["vector", "name"], "label": "town", "id": ["name"], "features": ["height", "first.born", "town"]}
 TEXT = {"text": "name", "features": ["name", "height"], "id": ["town"]}
 VECTOR = {"embedding": "vector", "id": ["name"]}
+MODEL = TEXT | {"embed": "embedding_models:lengths"}
 FEW = {"sample": 500}  # fewer than there are rows, so that all of these are summed up in a second pass
 
 
@@ -102,6 +104,12 @@ def same(one, other):
 
 
 # -- without Spark
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch):
+    """What models gave."""
+    monkeypatch.setenv("PROTOSIEVE_CACHE", str(tmp_path / "kept"))
 
 
 cells = st.one_of(
@@ -212,6 +220,16 @@ def test_images_are_compared_by_tasks(dicts):
     assert same(choose(job_over(asked, slices), Sent()), in_process(asked, slices))
 
 
+def test_a_model_that_fails_in_a_task_is_told_of():
+    for name, why in {"none": "cannot be loaded: AttributeError", "fails": "failed: OSError: no weights"}.items():
+        model = model_named(f"embedding_models:{name}")
+        job = job_over(options(**MODEL | {"embed": model}), SLICES)
+        with pytest.raises(InputError, match=why):
+            ran(job.survey(), SLICES)
+    with pytest.raises(ParameterError, match=r"embed is a function that .* cannot import, .*, and df needs one that"):
+        protosieve.spark.select(None, 5, **MODEL | {"embed": lambda texts: None})
+
+
 def test_a_state_is_cut_into_rows_and_comes_back_whole(monkeypatch):
     monkeypatch.setattr("protosieve.spark._tasks._PIECE", 1000)
     job = job_over(options(**PLAIN), SLICES)
@@ -299,7 +317,7 @@ on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 @pytest.fixture(scope="module")
-def spark():
+def spark(tmp_path_factory):
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make test-spark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none")
@@ -308,6 +326,7 @@ def spark():
         _, tests, root, *_ = Path(__file__).parents
         patch.setenv("PYTHONPATH", f"{root}{os.pathsep}{tests}")  # tasks of these tests are functions of this file
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PROTOSIEVE_CACHE", str(tmp_path_factory.mktemp("kept")))
         builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.sql.shuffle.partitions", 2)
         session = builder.config("spark.sql.session.timeZone", "Europe/Berlin").getOrCreate()
@@ -362,7 +381,7 @@ class TestOnSpark:
     pytestmark = on_spark
 
     @pytest.mark.parametrize(
-        "words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER, GROUPS, TEXT | FEW]
+        "words", [PLAIN, VECTOR, PLAIN | FEW, VECTOR | FEW, PLAIN | FEW | COVER, GROUPS, TEXT | FEW, MODEL | FEW]
     )
     def test_the_answer_is_that_of_the_same_partitions_in_one_loop(self, df, words):
         found = protosieve.spark.select(df, 20, **words)

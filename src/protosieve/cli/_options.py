@@ -211,6 +211,11 @@ _TOLD_APART = replace(
     _LABEL,
     help="The column to predict: kept, not compared. How well the nearest of the chosen rows predict it is shown.",
 )
+_EMBED = _option(
+    "embed", "MODEL", "A model to compare the columns of --text by, in place of their words, such as "
+    "sentence-transformers:all-MiniLM-L6-v2, model2vec:minishlab/potion-base-8M, open_clip:ViT-B-32/openai; or your "
+    "own, as module:function.",
+)  # fmt: skip
 _COLUMNS = _panel(
     "Columns",
     _option(
@@ -231,6 +236,7 @@ _COLUMNS = _panel(
         "text", "NAMES", "Columns of text, compared by their words; the first is what the page shows. Where --features "
         "or --embedding name the columns to compare, it is only shown.", repeats=True, value=_names,
     ),
+    _EMBED,
     _option(
         "image", "NAME", "A column of images: paths, bytes or base64, compared by their looks, and shown on the page. "
         "Where --features or --embedding name the columns to compare, it is only shown.",
@@ -373,7 +379,8 @@ COMPARE = (
 )  # fmt: skip
 _READ = _option("text", "NAME", "A column of text to read.", panel="Report")
 _SEEN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, replace(_QUIET, panel="Output"))
+_AGAIN = replace(_EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report")
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, _AGAIN, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

@@ -22,7 +22,8 @@ def perform(given: dict[str, Any]) -> Prototypes:
     check_report(place)
     with notes(given["quiet"]):
         result = read_prototypes(given["result"])
-        data = draw_sample(result, given["data"], quiet=given["quiet"]) if given["data"] else None
+        again = {"embed": options["embed"], "quiet": given["quiet"]}
+        data = draw_sample(result, given["data"], **again) if given["data"] else None
         result.report(place, data, **{name: options[name] for name in _SHOWN})
     if not given["quiet"]:
         told = f"The report is in {place}."

@@ -16,10 +16,10 @@ from protosieve._pictures import Folders
 from protosieve._state import storable
 from protosieve._typed import are_counts, require
 from protosieve._typing import Array
-from protosieve.errors import warn
+from protosieve.errors import InputError, warn
 from protosieve.io import BadRow, BadRows, Piece, Source
 from protosieve.passes._prefetch import prefetched
-from protosieve.preprocess import LEARNT_FROM, Layout
+from protosieve.preprocess import BATCH, LEARNT_FROM, EmbedError, Layout
 
 _ENTRIES = 1 << 20  # numbers in a block: 8 MB at most
 _HEAVIEST = 1 << 23  # bytes of a block's tables
@@ -130,13 +130,15 @@ def read_as_they_come(
     grow: Callable[[], bool],
     whole: Callable[[], bool],
 ) -> Generator[RowBlock | None, None, None]:
-    """The same, and ``None`` where a pipe has been quiet for a second; ``whole`` says whether blocks must be full."""
+    """The same, and ``None`` where a pipe has been quiet for a second, or a batch of texts or images is done;
+    ``whole`` says whether blocks must be full.
+    """
     waiting, cut = _Waiting(start), time.monotonic()
     flows = any(source.size is None for source in sources)
     with closing(
         prefetched(_read(sources, columns, start, skip), 2, patience(sources), _LATE if flows else None)
     ) as parts:
-        for part in _few_at_once(_learnt_from(parts, layout), layout):
+        for part in _learnt_from(_in_batches(parts, layout), layout):
             if part is not None:
                 waiting.add(part, layout, skip, grow())
             size = rows_per_block(layout.width)
@@ -148,7 +150,7 @@ def read_as_they_come(
             if waiting.rows >= FEWEST and (is_heavy or is_late):
                 yield waiting.take(waiting.rows // FEWEST * FEWEST)
                 cut = time.monotonic()
-            elif part is None:
+            elif part is None or layout.is_slow:
                 yield None
     if waiting.rows or waiting.has_left_out:
         yield waiting.take(waiting.rows)
@@ -191,6 +193,20 @@ def _read(
         before += end
 
 
+def _in_batches(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
+    """The same in smaller parts: models and images take their time, and who waits can be told, and stop, in between."""
+    for part in parts:
+        if part is None or part.piece is None or not layout.is_slow:
+            yield part
+            continue
+        table, numbers = part.piece.table, part.piece.numbers
+        for start in range(0, len(numbers), BATCH):
+            stop = start + BATCH
+            piece = replace(part.piece, table=table.slice(start, BATCH), numbers=numbers[start:stop])
+            end = part.end if stop >= len(numbers) else int(numbers[stop])
+            yield replace(part, piece=piece, bad=[] if start else part.bad, end=end)
+
+
 def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
     """The same; where texts become numbers by what the first rows tell, these are held back until there are enough."""
     held: list[_Part] = []
@@ -206,21 +222,6 @@ def _learnt_from(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Par
     if any(one.piece is not None for one in held):
         layout.learn(_head(held, layout.unlearnt))
     yield from held
-
-
-def _few_at_once(parts: Iterable[_Part | None], layout: Layout) -> Iterator[_Part | None]:
-    """The same; images take long to decode, and between parts a run tells of its progress and can be stopped."""
-    is_slow = any(column.kind == "image" for column in layout.items)
-    for part in parts:
-        if part is None or part.piece is None or not is_slow:
-            yield part
-            continue
-        table, numbers = part.piece.table, part.piece.numbers
-        for start in range(0, len(numbers), FEWEST):
-            some = slice(start, start + FEWEST)
-            piece = replace(part.piece, table=table.slice(start, FEWEST), numbers=numbers[some])
-            end = part.end if some.stop >= len(numbers) else int(numbers[some.stop])
-            yield replace(part, piece=piece, bad=[] if start else part.bad, end=end)
 
 
 def _head(parts: list[_Part], columns: list[str]) -> pa.Table:
@@ -284,7 +285,7 @@ class _Waiting:
         self._settle(part.begin)
         bad = BadRows(skip, list(part.bad))
         if part.piece is not None:
-            rows = _usable(part, part.piece, layout.raw(part.piece.table, grow, part.folders), bad)
+            rows = _usable(part, part.piece, _raw(part, part.piece, layout, grow), bad)
             self._parts += [rows] if len(rows) else []
             self.rows += len(rows)
         self._bad += [(Position(part.source, row.number, part.before), row) for row in bad.noted]
@@ -334,6 +335,15 @@ def _split(parts: list[_UsableRows], size: int) -> tuple[list[_UsableRows], list
         head.append(part)
         size -= len(part)
     return head, []
+
+
+def _raw(part: _Part, piece: Piece, layout: Layout, grow: bool) -> tuple[Array, list[tuple[int, str]]]:
+    try:
+        return layout.raw(piece.table, grow, part.folders)
+    except EmbedError as error:
+        first, last = int(piece.numbers[error.first]), int(piece.numbers[error.last])
+        place = f"row {first}" if first == last else f"rows {first} to {last}"
+        raise InputError(f"{part.name}, {place}: {error.marked}") from error
 
 
 def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _UsableRows:

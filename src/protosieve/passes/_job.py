@@ -193,6 +193,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
         coordinates=options.coordinates,
         day_first=options.day_first,
         per=options.per,
+        embed=options.embed,
     )
     _meet(layout, sources)
     return layout

@@ -20,7 +20,7 @@ from protosieve.io import STREAM, CsvForm
 from protosieve.kernels import KERNELS, Kernel, MultiScale, as_kernel
 from protosieve.means import candidates_in
 from protosieve.objectives import Coverage, covering_for
-from protosieve.preprocess import BALANCES, CYCLES, SCALES
+from protosieve.preprocess import BALANCES, CYCLES, SCALES, model_named
 from protosieve.selectors import SELECTORS, SHORTEST, ProtoSwap, StreamSelector, content_with, whole_number
 
 METHODS: dict[str, Callable[..., StreamSelector[Any, Any]]] = {
@@ -75,6 +75,7 @@ class Options:
     image_shape: str | None = None  # such as 28x28
     image: str | None = None
     text: list[str] = dataclasses.field(default_factory=list)
+    embed: str | None = None  # the name of a model
     coordinates: list[str] | None = None  # two
     partition_rows: int = default.PARTITION_ROWS
     per: str | None = None  # a column, for each of whose values prototypes are chosen
@@ -292,7 +293,9 @@ class Options:
 def options_of(given: Mapping[str, Any]) -> Options:
     """The arguments of `protosieve.select`, by their names, as options; those that decide no result are left out."""
     own = {field.name for field in dataclasses.fields(Options)} - {"inputs", "kernel", "image_shape", *_LISTS}
-    given = {**given, "quota": _as_quotas(given.get("quota"))}
+    embed = given.get("embed")
+    named = {"embed": None if embed is None else model_named(embed), "quota": _as_quotas(given.get("quota"))}
+    given = {**given, **named}
     lists: dict[str, Any] = {name: names(given[name], name) for name in _LISTS if given.get(name) is not None}
     shape = image_shape_of(given.get("image_shape"))
     return Options(

@@ -3,6 +3,7 @@
 from protosieve.preprocess._build import BALANCES, CYCLES, OnlyTextsError
 from protosieve.preprocess._cells import whole
 from protosieve.preprocess._differences import FirstRows, ratio_differs
+from protosieve.preprocess._embed import BATCH, EmbedError, check_shared, model_named
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments
@@ -13,10 +14,12 @@ from protosieve.preprocess._wording import listing
 
 __all__ = [
     "BALANCES",
+    "BATCH",
     "COLUMNS",
     "CYCLES",
     "LEARNT_FROM",
     "SCALES",
+    "EmbedError",
     "Encoding",
     "FirstRows",
     "Layout",
@@ -25,8 +28,10 @@ __all__ = [
     "SpeltWords",
     "Survey",
     "TextFeatures",
+    "check_shared",
     "is_named_like_id",
     "listing",
+    "model_named",
     "ratio_differs",
     "whole",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column, ImageColumn, TextColumn
+from protosieve.preprocess._columns import Column, EmbeddedColumn, ImageColumn, TextColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -108,9 +108,8 @@ class EncodingBuilder:
         """The steps, texts and images weighed so that each kind tells rows apart as much as all other columns together,
         or each column as much as one of numbers. A sample tells how much that is.
         """
-        learnt = {
-            column.name: column.kind for column in self.layout.items if isinstance(column, TextColumn | ImageColumn)
-        }
+        kind = {TextColumn: "text", EmbeddedColumn: "text", ImageColumn: "image"}
+        learnt = {column.name: kind[type(column)] for column in self.layout.items if type(column) in kind}
         kinds = [learnt.get(step.column, "") if isinstance(step, Copied) else "" for step in made.steps]
         if not self.samples or not any(kinds) or (len(set(kinds)) == 1 and self.balance == "kinds"):
             return made.steps

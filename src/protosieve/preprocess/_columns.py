@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from protosieve._typed import require
 from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._cells import numbers, scattered, seconds, shown
+from protosieve.preprocess._embed import BATCH, EmbedError, is_known, model_named, vectors
 from protosieve.preprocess._image_features import IMAGE_COLUMNS, SIDE, rows_of_images
 from protosieve.preprocess._text_features import TextFeatures
 
@@ -285,6 +286,52 @@ def _compared(cells: pa.Array, folders: Folders) -> tuple[Array, Problems]:
         else:
             pixels[row] = on_grey(image, SIDE)
     return rows_of_images(pixels), wrong
+
+
+@storable
+@dataclass
+class EmbeddedColumn(EmbeddingColumn):
+    """Text that a model turns into vectors, which have length one here; ``version`` is what is known of the model
+    besides its name. A null is an empty text. Only names that were given in this process are run (`_embed.py`).
+    """
+
+    model: str = ""
+    version: str = ""
+    kind: ClassVar[str] = "embedded"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sent, (vars(self), is_known(self.model))
+
+    def meet(self, cells: pa.Array) -> None:
+        self.length = self._vectors(cells[:BATCH]).shape[1]
+
+    def read(self, cells: pa.Array, problems: Problems, grow: bool) -> tuple[Array, Array | None]:
+        found = self._vectors(cells)
+        if len(found) and found.shape[1] != self.length:
+            raise EmbedError(
+                f"{self.model} gives vectors of {found.shape[1]} numbers, and of {self.length} before; all must be as "
+                "long",
+                last=len(found) - 1,
+            )
+        return found.reshape(len(cells), self.length), None
+
+    def not_finite(self, place: int, value: float) -> str:
+        return f"column {self.name!r} has no vector: {self.model} gives NaN or infinite values"
+
+    def _vectors(self, cells: pa.Array) -> Array:
+        texts = as_text(cells).cast(pa.large_binary()).fill_null(b"").to_pylist()
+        return vectors(self.model, texts, _decoded)
+
+
+def _sent(fields: dict[str, Any], is_known: bool) -> EmbeddedColumn:
+    """A column that came from another process, where its model may be run, or not."""
+    if is_known:
+        model_named(fields["model"])
+    return EmbeddedColumn(**fields)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def as_text(cells: pa.Array) -> pa.Array:

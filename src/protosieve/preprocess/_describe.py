@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from protosieve._cell_texts import EITHER_FIRST
 from protosieve._formatting import counted
 from protosieve.errors import arg
-from protosieve.preprocess._columns import DateColumn, ImageColumn, ListColumn, Measure, TextColumn
+from protosieve.preprocess._columns import DateColumn, EmbeddedColumn, ImageColumn, ListColumn, Measure, TextColumn
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import Copied, Cycle, Missing, OneHot, Ranked, Step
@@ -56,7 +56,9 @@ def _ranked(names: Sequence[str]) -> Iterator[str]:
 
 def _lists(layout: Layout, done: str, dropped: Mapping[str, str]) -> Iterator[str]:
     for column in layout.items:
-        if isinstance(column, ListColumn) and not column.scaled:
+        if isinstance(column, EmbeddedColumn):
+            yield f"{column.name}: text, embedded by {column.model} in {counted(column.width, 'number')}"
+        elif isinstance(column, ListColumn) and not column.scaled:
             yield f"{column.name}: an embedding of {counted(column.width, 'number')}, taken as it is"
         elif isinstance(column, ListColumn):
             used = sum(column.label(i) not in dropped for i in range(column.width))

@@ -19,6 +19,7 @@ from protosieve.preprocess._cells import whole
 from protosieve.preprocess._columns import (
     Column,
     DateColumn,
+    EmbeddedColumn,
     EmbeddingColumn,
     ImageColumn,
     ListColumn,
@@ -29,6 +30,7 @@ from protosieve.preprocess._columns import (
     as_text,
 )
 from protosieve.preprocess._describe import description
+from protosieve.preprocess._embed import Embed, EmbedError
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import OneHot, Step, step_of
@@ -50,8 +52,8 @@ class Encoding:
       and two different values of a category by exactly 2 (1 in each of two columns). A mismatch thus weighs as much
       as a usual difference of a number. Standardised, a rare value would weigh more the rarer it is.
     - **Embeddings** are copied as they are.
-    - **Texts** are rows of length one, so that two that share nothing differ by 2 in squared distance; beside other
-      columns they are weighed: by default as much as all of these together.
+    - **Texts**, by their words or by a model, are rows of length one, so that two that share nothing differ by 2 in
+      squared distance; beside other columns they are weighed: by default as much as all of these together.
     - **Images** are rows of length one at most, and are weighed as texts are.
     - What is the same in every row tells no rows apart, and is dropped.
 
@@ -130,16 +132,21 @@ class Encoding:
                 f"{arg('scale', self.scale)}; fix the value, or leave the row out"
             )
 
-    def encode(self, table: Any, folders: Folders = (".",)) -> NDArray[np.float32]:
+    def encode(self, table: Any, folders: Folders = (".",), embed: str | Embed | None = None) -> NDArray[np.float32]:
         """New rows encoded as the surveyed ones were: a pyarrow table, a DataFrame or a dict of columns.
 
         Order does not matter, and other columns are ignored, as are those that were dropped. The first row that cannot
         be used is an `InputError`. In a DataFrame NaN is null, as pandas means it; elsewhere NaN is a fault. Paths of
-        images are looked for in ``folders``, and nowhere else.
+        images are looked for in ``folders``, and nowhere else. ``embed`` is the model that embedded texts, where
+        the encoding was read from a file: names in files are not run.
         """
         used = self._used()
-        layout = replace(self.layout, items=[column for column, _ in used])
-        found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False, folders=folders)
+        layout = replace(self.layout, items=[column for column, _ in used]).by_model(embed)
+        try:
+            found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False, folders=folders)
+        except EmbedError as error:
+            place = f"row {error.first}" if error.first == error.last else f"rows {error.first} to {error.last}"
+            raise InputError(f"{place}: {error.marked}") from error
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; fix the row, or leave it out")
         raw = np.zeros((len(found), self.layout.width), found.dtype)
@@ -184,6 +191,11 @@ class Encoding:
                 column.name: column.features.as_dict()
                 for column in self.layout.items
                 if isinstance(column, TextColumn) and column.features is not None
+            },
+            "models": {
+                column.name: {"model": column.model, "version": column.version}
+                for column in self.layout.items
+                if isinstance(column, EmbeddedColumn)
             },
             "typed": [column.name for column in self.layout.items if getattr(column, "typed", False)],
             "steps": [step.as_dict() for step in self.steps],
@@ -236,6 +248,8 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
             fields |= {"features": TextFeatures.from_dict(stored["texts"][name])}
         elif issubclass(_KINDS[kind], ListColumn):
             fields |= {"length": stored["lengths"][name]}
+            if kind == EmbeddedColumn.kind:
+                fields |= {said: stored["models"][name][said] for said in ("model", "version")}
             require(0 < stored["lengths"][name] <= _LONGEST, f"the length of column {name!r:.40}")
         items.append(built(_KINDS[kind], fields))
     rounded = {name: name in stored["columns"] for name in stored.get("rounded", [])}
@@ -248,7 +262,16 @@ def _layout_of(stored: Mapping[str, Any], steps: Sequence[Step]) -> Layout:
 
 _KINDS: dict[str, type[Column]] = {
     column.kind: column
-    for column in (NumberColumn, DateColumn, CategoryColumn, EmbeddingColumn, ImageColumn, MatrixColumn, TextColumn)
+    for column in (
+        NumberColumn,
+        DateColumn,
+        CategoryColumn,
+        EmbeddingColumn,
+        ImageColumn,
+        MatrixColumn,
+        TextColumn,
+        EmbeddedColumn,
+    )
 }
 
 

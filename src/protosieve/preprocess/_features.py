@@ -14,12 +14,14 @@ from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._columns import (
     Column,
     DateColumn,
+    EmbeddedColumn,
     EmbeddingColumn,
     ImageColumn,
     MatrixColumn,
     NumberColumn,
     TextColumn,
 )
+from protosieve.preprocess._embed import version_of
 from protosieve.preprocess._wording import listing, meant
 
 _MATRIX = (b"protosieve", b"numbers")  # metadata of a list whose values are number columns, as array files give
@@ -28,7 +30,7 @@ _LIST = "a list of numbers that no option names"
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 _UNNAMED = "(index)"  # what readers call a first column whose header is empty
 _NARROW = (pa.float16(), pa.float32())
-_NARROW_KINDS = ("category", "text", "image")
+_NARROW_KINDS = ("category", "text", "embedded", "image")
 _NOT_FEATURES = ("exclude", "label", "coordinates", "per", "id")  # options that name other columns
 _NEVER_FEATURES = ("exclude", "per")  # these cannot be made features by name either
 
@@ -36,9 +38,11 @@ Options = Mapping[str, Collection[str]]  # the columns that each option names, f
 
 
 def choose_features(
-    schema: pa.Schema, given: Mapping[str, Sequence[str]], day_first: bool
+    schema: pa.Schema, given: Mapping[str, Sequence[str]], day_first: bool, embed: str | None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The features in the order of the schema, and why columns that no option names cannot be used."""
+    """The features in the order of the schema, and why columns that no option names cannot be used; texts are embedded
+    where a model is named.
+    """
     options: Options = {option: dict.fromkeys(names) for option, names in given.items()}
     _check_names(schema, options)
     named = dict.fromkeys([*options["features"], *options["embedding"]])
@@ -54,6 +58,8 @@ def choose_features(
     _check_named(named, reasons)
     _check_some(chosen, reasons)
     _check_categorical(chosen, options)
+    if embed is not None:
+        chosen |= _embedded(chosen, embed)
     mentioned = {name for names in options.values() for name in names}
     left_out = {name: reason for name, reason in reasons.items() if not named and name not in mentioned}
     return list(chosen.values()), left_out
@@ -64,6 +70,17 @@ def dtype_of(schema: pa.Schema, columns: Sequence[Column]) -> str:
     kinds = [_plain(schema.field(column.name).type) for column in columns if column.kind not in _NARROW_KINDS]
     narrow = all((kind.value_type if is_list(kind) else kind) in _NARROW for kind in kinds)
     return "float32" if narrow else "float64"
+
+
+def _embedded(chosen: Mapping[str, Column], model: str) -> dict[str, Column]:
+    """The columns of text, which the model turns into vectors."""
+    texts = [name for name, column in chosen.items() if isinstance(column, TextColumn)]
+    if not texts:
+        raise InputError(
+            f"{arg('embed', model)}: no column of text is compared; name one with {arg('text')}, and where "
+            f"{arg('features')} names columns to compare, there too"
+        )
+    return {name: EmbeddedColumn(name, model=model, version=version_of(model)) for name in texts}
 
 
 def _unwanted(name: str, options: Options, named: Collection[str]) -> str | None:

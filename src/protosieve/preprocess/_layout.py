@@ -15,7 +15,16 @@ from protosieve._typing import Array
 from protosieve.errors import InputError
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
-from protosieve.preprocess._columns import Column, ImageColumn, ListColumn, Measure, Problems, TextColumn
+from protosieve.preprocess._columns import (
+    Column,
+    EmbeddedColumn,
+    ImageColumn,
+    ListColumn,
+    Measure,
+    Problems,
+    TextColumn,
+)
+from protosieve.preprocess._embed import Embed, model_named
 from protosieve.preprocess._features import choose_features, dtype_of
 from protosieve.preprocess._wording import as_names, listing
 
@@ -39,6 +48,7 @@ class Layout:
     ``embedding`` lists of numbers named as such                    one column per value
     ``text``      text named as such                                256 columns at most: see `TextFeatures`
     ``image``     images named as such                              320 columns: see `_image_features`
+    ``embedded``  text named as such, and a model                   one column per number that the model gives
     ``matrix``    the rows of an array file (``x0``, ``x1`` ...)    one column per value; a null is NaN
     ============= ================================================= ==========================================
 
@@ -91,14 +101,16 @@ class Layout:
         coordinates: Names | None = None,
         day_first: bool = False,
         per: Names | None = None,
+        embed: str | None = None,
     ) -> "Layout":
         """Choose features from a schema.
 
         Every usable column is one but those named in ``exclude``, ``id`` and ``label``, or to be shown as
         ``coordinates``, or to group rows by, ``per``; or exactly those named in ``features`` and ``embedding``. Lists
-        must be named to be used, ``text`` to be compared by its words and ``image`` by its looks. ``categorical`` names
-        number and date columns whose values are names rather than measures. Features keep the schema's order.
-        ``day_first`` is how dates such as 01/02/2012 are read where the first rows do not tell.
+        must be named to be used, ``text`` to be compared by its words, or by what a model makes of it, whose name is
+        ``embed``, and ``image`` by its looks. ``categorical`` names number and date columns whose values are names
+        rather than measures. Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are read
+        where the first rows do not tell.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
@@ -106,7 +118,7 @@ class Layout:
             "coordinates": coordinates, "per": per,
         }  # fmt: skip
         names = {option: as_names(option, said) for option, said in given.items()}
-        items, left_out = choose_features(schema, names, day_first)
+        items, left_out = choose_features(schema, names, day_first, embed)
         return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
@@ -162,7 +174,26 @@ class Layout:
     @property
     def unmet(self) -> list[str]:
         """Columns of lists whose length is not known yet."""
-        return [column.name for column in self.items if isinstance(column, ListColumn) and not column.length]
+        lists = [column for column in self.items if isinstance(column, ListColumn) and column.name not in self.embedded]
+        return [column.name for column in lists if not column.length]
+
+    @property
+    def embedded(self) -> list[str]:
+        """Columns that a model turns into vectors."""
+        return [column.name for column in self.items if isinstance(column, EmbeddedColumn)]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether some rows take as long as many do elsewhere."""
+        return any(isinstance(column, EmbeddedColumn | ImageColumn) for column in self.items)
+
+    def by_model(self, embed: str | Embed | None) -> "Layout":
+        """The same, with this model in place of one whose name was read from a file; None changes nothing."""
+        if embed is None:
+            return self
+        name = model_named(embed)
+        items = [replace(one, model=name) if isinstance(one, EmbeddedColumn) else one for one in self.items]
+        return replace(self, items=items)
 
     @property
     def unlearnt(self) -> list[str]:
@@ -183,7 +214,7 @@ class Layout:
         """Learn unknown list lengths from the first list in a table."""
         self.learn(table)
         for column in self.items:
-            if isinstance(column, ListColumn) and not column.length:
+            if isinstance(column, ListColumn) and not column.length and table.num_rows:
                 column.meet(whole(table.column(column.name)))
 
     def agree(self, later: "Layout") -> None:

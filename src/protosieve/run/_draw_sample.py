@@ -1,7 +1,7 @@
 """A sample of the rows of files, to look at beside a result."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -32,12 +32,14 @@ def draw_sample(
     *,
     format: str | None = None,
     bad_rows: str | None = None,
+    embed: str | Callable[..., Any] | None = None,
     quiet: bool = True,
 ) -> DataSample:
     """A uniform sample of the rows of files, encoded as the result's rows are: one pass, O(n) time, fixed memory.
 
     Of the files a run made the result of (its target's, where it had one) it is the run's own sample. ``format`` and
-    ``bad_rows`` are as for `select`, by default as they were there; ``quiet`` shows no progress bar.
+    ``bad_rows`` are as for `select`, by default as they were there; ``embed`` is the model that texts were embedded by,
+    where the result was read from a file; ``quiet`` shows no progress bar.
     """
     encoding, known = result.encoding, result.provenance
     if encoding is None or known is None:
@@ -53,7 +55,7 @@ def draw_sample(
     partitions, ends = partitions_of(sources, asked["partition_rows"]), dict[int, int]()  # as in the run
     with unchanged(sources, before), watching(quiet) as watcher:
         for partition in partitions:
-            columns, start = encoding.layout, partition.start
+            columns, start = encoding.layout.by_model(embed), partition.start
             blocks = read_blocks(partition.row_ranges, columns, None, start, skip, lambda: False)
             with closing(blocks):
                 for block in blocks:

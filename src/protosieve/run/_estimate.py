@@ -16,6 +16,7 @@ from protosieve.preprocess import COLUMNS, Layout
 _PROCESS, _READING, _COLUMN = 200e6, 150e6, 300e3
 _MATRICES = 4  # of m x m numbers, that a selector holds at a time
 _FACTORS = 3  # of numbers between all points
+_EMBEDDED = 1024  # numbers that a model gives: many give fewer
 _COPIES = 4  # of the sample: as it was read, joined, encoded, and what a result shows of it
 
 
@@ -140,9 +141,9 @@ def estimate(job: Job, window: int = 1) -> Estimate:
 
 def _columns(layout: Layout, max_categories: int) -> int:
     """Of encoded rows, if every category had as many values as are told apart, one for the rest and one for nulls, and
-    every text had all words.
+    every text had all words. What a model gives is not known before it is loaded.
     """
-    most = {"category": max_categories + 2, "text": COLUMNS}
+    most = {"category": max_categories + 2, "text": COLUMNS, "embedded": _EMBEDDED}
     return sum(most.get(column.kind, column.width) for column in layout.items)
 
 

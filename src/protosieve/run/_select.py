@@ -14,6 +14,7 @@ from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import CsvForm, Source, check_form, find_sources, index_of, is_table, tables_in
 from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
+from protosieve.preprocess import check_shared
 from protosieve.result import OURS, Prototypes, free_name
 from protosieve.result.files import Destination, check_output, write_table
 from protosieve.run._dask import LocalWorkers
@@ -47,6 +48,7 @@ def select(
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
     text: str | Sequence[str] | None = None,
+    embed: str | Callable[..., Any] | None = None,
     balance: str = default.BALANCE,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
@@ -128,6 +130,10 @@ def select(
     text : column or columns, optional
         Columns of text, compared by their words, pairs of words and pieces of words, and the first shown on the page.
         Where ``features`` or ``embedding`` name the columns to compare by, it is only shown. See docs/text.md.
+    embed : str or callable, optional
+        A model that turns the columns of ``text`` into vectors, by whose direction they are then compared, and not by
+        their words: ``"sentence-transformers:all-MiniLM-L6-v2"``, ``"model2vec:..."``, ``"open_clip:..."``, or your
+        own function, itself or as ``"module:function"``, from a list of texts to a matrix. See docs/embed.md.
     balance : str, default "kinds"
         What texts and images weigh beside other columns: ``"kinds"``, those of a kind together as much as all others
         together; ``"columns"``, each as much as one column of numbers.
@@ -257,6 +263,8 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
         check_output(output)
     page = report_place(given["report"], given["watch"], output)
     _check_executor(given["executor"], given["window"])
+    if given["work"] is not None or not isinstance(given["executor"], ThreadPoolExecutor | None):
+        check_shared(options.embed, "executor" if given["work"] is None else "work")
     if options.is_stream:
         _check_stream(given, options.stream)
     with served(given["watch"], options) as live:

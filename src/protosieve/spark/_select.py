@@ -9,6 +9,7 @@ from protosieve import _defaults as default
 from protosieve.errors import ParameterError, arg
 from protosieve.kernels import Kernel
 from protosieve.passes import options_of
+from protosieve.preprocess import check_shared
 from protosieve.result import Prototypes
 from protosieve.result.files import check_output, write_table
 from protosieve.run import Onlookers, report_place
@@ -33,6 +34,7 @@ def select(
     embedding: str | None = None,
     categorical: str | Sequence[str] | None = None,
     text: str | Sequence[str] | None = None,
+    embed: str | Callable[..., Any] | None = None,
     balance: str = default.BALANCE,
     scale: str = default.SCALE,
     max_categories: int = default.MAX_CATEGORIES,
@@ -74,8 +76,8 @@ def select(
         feature. Vectors of ``pyspark.ml`` are made such by ``pyspark.ml.functions.vector_to_array``.
     output, report : path, optional
         Where to write the prototypes, and a page about them: files of the driver's.
-    method, goal, features, exclude, id, label, categorical, text, balance, scale, max_categories, day_first, cycles, \
- kernel, width, sample, random_state, bad_rows, image_shape, image, coordinates, per, split
+    method, goal, features, exclude, id, label, categorical, text, embed, balance, scale, max_categories, day_first, \
+ cycles, kernel, width, sample, random_state, bad_rows, image_shape, image, coordinates, per, split
         As for `protosieve.select`; ``method`` can only be ``"swap"``, because others judge rows one after the other.
         A kernel of your own must be a function that can be pickled.
 
@@ -97,6 +99,7 @@ def select(
         check_output(os.fspath(output))
     page = report_place(report, False, output)
     _check_method(method)
+    check_shared(options.embed, "df")
     _check_there()
     run = OnSpark(options, Frame(df, "df", "partition"), None if target is None else Frame(target, "target", _OTHER))
     result = run.result()

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from protosieve import _state
 from protosieve._blas import one_thread
-from protosieve.errors import InputError
+from protosieve.errors import InputError, ProtosieveError
 from protosieve.io import BatchSource, RowRange
 from protosieve.passes import Partition, Pass, key_of
 from protosieve.spark._digest import Digest
@@ -54,7 +54,7 @@ class PartitionTask:
             with one_thread():
                 value = self._worked(number, digest.watch(map(self._named, batches)))
             self._check(number, digest.result())
-        except InputError as error:
+        except ProtosieveError as error:
             yield failed(number, error)
             return
         yield from sent(number, digest.result(), value)
@@ -102,7 +102,7 @@ def sent(number: int, digest: bytes, value: object) -> Iterator[pa.RecordBatch]:
         yield _row(number, piece, None, digest, state[start : start + _PIECE])
 
 
-def failed(number: int, error: InputError) -> pa.RecordBatch:
+def failed(number: int, error: ProtosieveError) -> pa.RecordBatch:
     """An error in its place."""
     return _row(number, 0, str(error), None, None)
 

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from protosieve._typed import fits, require
+from protosieve._typed import are_rows, fits, require
+from protosieve._typing import Array
 from protosieve.errors import InputError, arg
 from protosieve.kernels import from_plain
 from protosieve.means import SamplingError
@@ -109,7 +111,9 @@ def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
     check_provenance(known)
     encoding, kernel = Encoding.from_dict(known["encoding"]), from_plain(known["kernel_parameters"])
     seed, own = known["parameters"]["random_state"], own_names(table.column_names, known["renamed"])
-    rows = encoding.encode(pa.table([table.column(i) for i in own], names=list(own.values())))
+    rows = _rows(known, encoding, len(table))
+    if rows is None:
+        rows = encoding.encode(pa.table([table.column(i) for i in own], names=list(own.values())))
     if kernel is not None:
         kernel.prepare(rows)  # a kernel for rows of another width fails here
     return Prototypes(
@@ -127,6 +131,15 @@ def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
         feature_names=tuple(encoding.names),
         source=Origin(_column(table, "share", np.float64), table, encoding, known),
     )
+
+
+def _rows(known: Mapping[str, Any], encoding: Encoding, n: int) -> Array | None:
+    """Those that a model made, as they are."""
+    if known.get("encoded") is None:
+        return None
+    rows = np.frombuffer(b64decode(known["encoded"], validate=True), "<f4").astype(np.float32).reshape(n, -1)
+    require(are_rows(rows, len(encoding.names)), "rows of other columns")
+    return rows
 
 
 def _column(table: pa.Table, name: str, dtype: Any) -> Any:
