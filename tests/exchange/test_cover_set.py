@@ -50,12 +50,28 @@ def test_knows_what_members_cost(seed, candidates, rows, room, signed):
         assert cost == pytest.approx(whole - oracles.covered(K, others), abs=1e-12)
 
 
+@given(*PROBLEMS)
+def test_tells_by_how_much_each_newcomer_would_raise_what_is_covered(seed, candidates, rows, room, signed):
+    K = similarities(seed, candidates, rows, signed)
+    ours, part = CoverSet(room, rows, K.dtype), np.arange(candidates)
+    _, changes = ours.offer(K, part)
+    members = ours.numbers.tolist()
+    whole = oracles.covered(K, [member for member in members if member >= 0])
+    for newcomer, change in enumerate(changes):
+        if newcomer in members or not np.isfinite(change):  # one that has left is not offered again
+            assert change == -np.inf
+            continue
+        sets = [[newcomer if i == place else member for i, member in enumerate(members)] for place in range(room)]
+        best = max(oracles.covered(K, [member for member in one if member >= 0]) for one in sets)
+        assert change == pytest.approx(best - whole, abs=1e-12)
+
+
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 12), st.integers(1, 4), st.booleans())
 def test_where_no_exchange_helps_it_is_worth_half_of_the_best_or_more(seed, candidates, rows, room, signed):
     """Nemhauser, Wolsey and Fisher, 1978."""
     K, part = similarities(seed, candidates, rows, signed), np.arange(candidates)
     ours = CoverSet(room, rows, K.dtype)
-    while ours.offer(K, part):
+    while ours.offer(K, part)[0]:
         pass
     sets = itertools.combinations(range(candidates), min(room, candidates))
     best = max(oracles.covered(K, chosen) for chosen in sets)
@@ -69,7 +85,7 @@ def test_the_value_never_falls_and_a_margin_makes_exchanges_fewer():
         ours, values, exchanged = CoverSet(20, 200, K.dtype, margin), [0.0], 0
         ours.fill(K[:20], part[:20])
         for start in range(0, 400, 40):
-            exchanged += ours.offer(K[start : start + 40], part[start : start + 40])
+            exchanged += ours.offer(K[start : start + 40], part[start : start + 40])[0]
             values.append(ours.value)
         assert np.all(np.diff(values) >= 0)
         made.append(exchanged)

@@ -70,10 +70,11 @@ class CoverSet:
         self._near[:, : len(numbers)] = similarities.T
         self._rank(np.arange(len(self._first)))
 
-    def offer(self, similarities: Array, numbers: NDArray[np.int64]) -> int:
-        """Make the best exchange with a block of rows, as long as one raises f; returns how many were made.
+    def offer(self, similarities: Array, numbers: NDArray[np.int64]) -> tuple[int, Float64]:
+        """Make the best exchange with a block of rows, as long as one raises f.
 
-        ``similarities`` are those of the newcomers to the target, a line each.
+        ``similarities`` are those of the newcomers to the target, a line each. Returns how many exchanges were made,
+        and by how much each newcomer would still raise f: less than nothing, and minus infinity for a member.
         """
         gain, saved = self._sums(similarities)
         gain[np.isin(numbers, self.numbers)] = -np.inf
@@ -82,7 +83,7 @@ class CoverSet:
             change = gain[:, None] + saved - costs
             row, place = divmod(int(change.argmax()), self.room)
             if not change[row, place] > self._least * self.value:
-                return made
+                return made, change.max(axis=1)
             line = similarities[row]
             rows = np.flatnonzero((self._nearest == place) | (self._next == place) | (line > self._second))
             part = similarities[:, rows]

@@ -15,6 +15,10 @@ from protosieve.selectors._protobasic import Best
 from protosieve.selectors._selector import Selection
 
 _PASSES = 2  # over the candidates
+_SHARE = (
+    4  # after the first pass one in so many is offered again, those nearest to an exchange: hardly another is taken
+)
+_LEAST = 4096  # and no fewer
 _TOGETHER = 64  # candidates compared with the whole target at once
 
 
@@ -57,8 +61,9 @@ class Covering:
     def chosen(self, drawn: SampledRows, best: Best) -> Selection:
         """From these candidates, and the rows most like the target.
 
-        A block is compared with the whole target, and the best exchange made with it as long as there is one. What
-        rows chosen before cover counts from the start.
+        A block is compared with the whole target, and the best exchange made with it as long as there is one. After
+        all blocks, the candidates that were nearest to an exchange are looked at again. What rows chosen before cover
+        counts from the start.
         """
         objective, beside = self.objective, self.beside
         if self.count is None:
@@ -79,10 +84,11 @@ class Covering:
         for _ in range(self.passes or _PASSES):
             blocks = [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)]
             compared = ahead_of(similarities, blocks, in_threads=objective.compared_by.in_threads)
-            exchanged = [found.offer(*block) for block in zip(compared, blocks, strict=True)]
-            if not any(exchanged):
+            made, changes = zip(*map(found.offer, compared, blocks), strict=True)
+            if not any(made):
                 break
-            order = rng.permutation(order)
+            nearest = order[np.argsort(-np.concatenate(changes), kind="stable")]
+            order = rng.permutation(nearest[: max(len(drawn) // _SHARE, _LEAST)])
         basic = best.first(self.m).selection()
         with_keep = np.concatenate([basic.rows, keep])
         if len(basic.rows) and objective.covered_by(with_keep, target).sum(dtype=np.float64) > found.value:

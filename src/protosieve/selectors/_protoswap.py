@@ -98,6 +98,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         32,768 of them; all rows, as they come; or a sample of so many rows.
     passes : int, optional
         Times the candidates are looked at: by default 2, once for ``"all"``, of which more passes need stored data.
+        After the first, those that are nearest to an exchange are.
     mean : Mean, optional
         How the target's mean is obtained; see `protosieve.means`. By default exact where there is a target and that is
         cheap, up to 10,000 to 50,000 rows, else calibrated.
