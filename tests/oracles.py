@@ -617,14 +617,16 @@ def weighted_quantile(values, weights, share):
     return next(x for x in sorted(values) if weights[values <= x].sum() >= share * weights.sum() * (1 - 1e-9))
 
 
-def fading_sample(n, half_life, size, seed, every=False):
-    """Of n rows that came, those a sample of the recent past holds, or all: by hash over weight, the smallest first."""
+def fading_sample(numbers, half_life, size, seed):
+    """Of rows that came, those a sample of the recent past holds, and those beyond it, by hash over weight."""
     found = []
-    for number in range(n):
-        u, weight = (splitmix64(seed, number) + 0.5) / 2**64, 2.0 ** (-(n - 1 - number) / half_life)
-        if u <= weight or n < 32 or every:
-            found.append((u / weight, number))
-    return [number for _, number in sorted(found)][:size]
+    for number in numbers:
+        u, weight = (splitmix64(seed, number) + 0.5) / 2**64, 2.0 ** (-(max(numbers) - number) / half_life)
+        found.append((u / weight, number))
+    kept = sorted(found)[:size]
+    if len(numbers) < 32:
+        return [number for _, number in kept], []
+    return [number for ratio, number in kept if ratio <= 1], [number for ratio, number in kept if 1 < ratio <= 8]
 
 
 def select_in_turn(job):
@@ -786,7 +788,9 @@ def covered(K, members):
 
 
 class CoverSet:
-    """The best exchange of a block, as long as one raises the value; every pair is tried."""
+    """The best exchange of a block, as long as one raises the value; every pair is tried. What is left is, for each row
+    of the block, by how much its best exchange would raise it.
+    """
 
     def __init__(self, K, room):
         self.K, self.room, self.members = K, room, []
@@ -804,8 +808,14 @@ class CoverSet:
                     tried.append((covered(self.K, [*others, row]), [*others, row]))
             best, members = max(tried, key=lambda one: one[0], default=(0.0, []))
             if best <= self.value * (1 + 1e-12) + 1e-300:
-                return
+                return {row: self.change(row) for row in rows}
             self.members = members
+
+    def change(self, row):
+        if row in self.members:
+            return -math.inf
+        sets = ([*self.members[:gone], *self.members[gone + 1 :], row] for gone in range(self.room))
+        return max(covered(self.K, one) for one in sets) - self.value
 
 
 def ranked(values):

@@ -721,10 +721,13 @@ def test_weights_are_those_of_the_mean_of_all_rows(folder):
     np.testing.assert_allclose(found.shares, np.bincount(distances.argmin(axis=1), minlength=20) / 4000, atol=2e-3)
 
 
+@pytest.mark.parametrize("share", [1, 4])
 @pytest.mark.parametrize("most", [8192, 200])
-def test_rows_that_cover_are_those_of_the_literal_algorithm_on_the_sample(folder, monkeypatch, most):
+def test_rows_that_cover_are_those_of_the_literal_algorithm_on_the_sample(folder, monkeypatch, most, share):
     """The first rows of it are covered, four fifths may be chosen, and the first of the last fifth judge."""
     monkeypatch.setattr("protosieve.objectives._coverage._EACH", (0, most, most))
+    monkeypatch.setattr("protosieve.selectors._covering._SHARE", share)
+    monkeypatch.setattr("protosieve.selectors._covering._LEAST", 1)
     job = job_over(folder, 6, id="name", sample=500, partition_rows=500, goal="cover", width=1.0)
     found, plan = select_in_turn(job), settle(job, surveyed(job))
     rows, numbers = plan.candidates.rows, plan.candidates.numbers
@@ -732,10 +735,11 @@ def test_rows_that_cover_are_those_of_the_literal_algorithm_on_the_sample(folder
     K = found.kernel(rows[:400], rows[: min(most, 400)])
     twin, order, rng = oracles.CoverSet(K, 6), np.arange(400), np.random.default_rng(0)
     twin.members = order[:6].tolist()
-    for _ in range(2):
-        for start in range(0, 400, 64):
-            twin.offer(order[start : start + 64].tolist())
-        order = rng.permutation(order)
+    changes = [twin.offer(order[start : start + 64].tolist()) for start in range(0, 400, 64)]
+    nearest = sorted(order, key=lambda row: -{row: gain for block in changes for row, gain in block.items()}[row])
+    again = rng.permutation(sorted(nearest[: 400 // share]))
+    for start in range(0, len(again), 64):
+        twin.offer(again[start : start + 64].tolist())
     assert sorted(found.indices) == sorted(numbers[twin.members])
     near = found.kernel(judges, found.rows)
     assert found.objective == pytest.approx(near.max(axis=1).mean(), rel=1e-6)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oracles
 from protosieve import _state
-from protosieve.sampling import UniformSample
+from protosieve.sampling import Bottom, UniformSample
 
 
 def rows_of(numbers):
@@ -140,27 +140,33 @@ def test_samples_of_other_seeds_or_sizes_do_not_merge():
 
 @st.composite
 def fading_streams(draw):
-    """A number of rows, a half-life in rows, and places where the stream is cut."""
+    """Numbers of rows, with gaps, a half-life in rows, and places where the stream is cut."""
     n, half_life = draw(st.integers(1, 400)), draw(st.integers(5, 60))
-    return n, half_life, sorted(draw(st.lists(st.integers(0, n), max_size=6)))
+    missing = draw(st.sets(st.integers(0, n - 1), max_size=n - 1)) if draw(st.booleans()) else set()
+    numbers = np.array(sorted(set(range(n)) - missing))
+    return numbers, half_life, sorted(draw(st.lists(st.integers(0, len(numbers)), max_size=6)))
 
 
-@given(fading_streams(), st.integers(1, 80), st.integers(0, 99))
+@given(fading_streams(), st.integers(1, 300), st.integers(0, 99))
 def test_a_sample_of_the_recent_past_is_that_of_weights_that_fade(stream, size, seed):
-    n, half_life, cuts = stream
-    sample = UniformSample.empty(size, rows_of([0]), seed, half_life=half_life)
-    for some in np.split(np.arange(n), cuts):
+    numbers, half_life, cuts = stream
+    sample, bottom = UniformSample.empty(size, rows_of([0]), seed, half_life=half_life), Bottom(seed, size)
+    bottom.half_life = half_life
+    for some in np.split(numbers, cuts):
         sample.observe(rows_of(some), some, some / 2)
+        bottom.offer(some)
         if len(some) % 2:
             sample.settle()  # looking changes nothing
         sample._check()
+        bottom._check()
     settled = sample.settled()
-    assert settled.numbers.tolist() == oracles.fading_sample(n, half_life, size, seed)
+    held, beyond = oracles.fading_sample(numbers.tolist(), half_life, size, seed)
+    assert settled.numbers.tolist() == held
+    assert sorted(bottom.numbers.tolist()) == sorted(held)
+    assert ([] if settled.beyond is None else settled.beyond.numbers.tolist()) == beyond
     np.testing.assert_array_equal(settled.rows, rows_of(settled.numbers).reshape(-1, 2))
-    beyond = [] if settled.beyond is None else settled.beyond.numbers.tolist()
-    follow = oracles.fading_sample(n, half_life, n, seed, every=True)[len(settled.rows) : size]
-    assert beyond == [number for number in follow if number >= n - 1 - 8 * half_life]
-    assert settled.mass == pytest.approx(sum(2.0 ** (-age / half_life) for age in range(n)))
+    np.testing.assert_array_equal(settled.leading(7), rows_of([*held, *beyond][:7]).reshape(-1, 2))
+    assert settled.mass == pytest.approx(sum(2.0 ** (-age / half_life) for age in range(len(numbers))))
     assert settled.population > len(settled.rows) or settled.is_whole
 
 

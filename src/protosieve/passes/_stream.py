@@ -200,6 +200,7 @@ class Streamed(Value):
         judge: KernelMean | Coverage,
         unlike: UnlikeHead | None,
     ) -> Prototypes:
+        assert self.sample.rows is not None
         sampled, target = encoding.transform(self._sampled()), self.target
         records = self.job.aside.beside(records, chosen.indices, len(self.job.files))
         return result_of(
@@ -214,7 +215,7 @@ class Streamed(Value):
                 judge=judge,
                 records=records,
                 represented=sampled if target is None else target.candidates.rows,
-                random=sampled[: self.n_prototypes],
+                random=encoding.transform(self.sample.rows.leading(self.n_prototypes)),
                 shown=self._shown(encoding) if target is None else replace(target.data_sample(), is_target=True),
                 unlike=unlike,
             )
@@ -223,7 +224,6 @@ class Streamed(Value):
     def _shown(self, encoding: Encoding) -> DataSample:
         assert self.sample.rows is not None
         light, sample = self.sample.light(), self.sample.rows.settled()
-        light = light.taken(np.flatnonzero(np.isin(light.numbers, sample.numbers)))
         rows = encoding.transform(sample.rows_of(light.numbers))
         return DataSample(light.numbers, rows, typed(light.table, encoding.layout), self.rows, False)
 

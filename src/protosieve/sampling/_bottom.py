@@ -16,6 +16,8 @@ from protosieve._typing import Float64, Indices
 
 EVERY = 2**64 - 1  # the largest hash
 
+WHOLE = 32  # rows: so few at the beginning of a stream are all kept, and weigh the same
+
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing
 
 
@@ -39,6 +41,11 @@ def keys(seed: int, numbers: NDArray[np.int64], half_life: float | None) -> NDAr
     return faded
 
 
+def faded_key(newest: int, half_life: float) -> float:
+    """That of a row whose hash, as a number between 0 and 1, is its weight when this row was the newest."""
+    return -newest / half_life
+
+
 def highest_key(limit: int, half_life: float | None) -> Any:
     """That of rows with this hash, however old they are."""
     return np.uint64(limit) if half_life is None else np.inf
@@ -56,8 +63,8 @@ class Bottom:
     """The ``most`` row numbers with the smallest hashes, of all that were offered; in no order.
 
     Hashes above ``limit`` are skipped. That saves memory where this is the sample of one part of the rows, and it is
-    known that fewer than ``most`` of this part will be needed. With a ``half_life``, in rows, it prefers recent ones:
-    see `UniformSample`.
+    known that fewer than ``most`` of this part will be needed. With a ``half_life``, in rows, it holds recent ones, as
+    `UniformSample` does.
 
     >>> import numpy as np
     >>> whole, left, right = (Bottom(seed=0, most=3) for _ in range(3))
@@ -73,6 +80,7 @@ class Bottom:
     seen: int = 0
     limit: int = EVERY
     half_life: float | None = None
+    newest: int = -1  # row number
     _keys: NDArray[Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,8 +91,9 @@ class Bottom:
         found, held = keys(self.seed, numbers, self.half_life), len(self.numbers)
         highest = self._keys.max() if held == self.most else highest_key(self.limit, self.half_life)
         small = np.flatnonzero(found <= highest)
-        kept = self._keep(np.append(self.numbers, numbers[small]), np.append(self._keys, found[small]))
         self.seen += len(numbers)
+        self.newest = max(self.newest, int(numbers.max(initial=-1)))
+        kept = self._keep(np.append(self.numbers, numbers[small]), np.append(self._keys, found[small]))
         return small[kept[kept >= held] - held]
 
     def lower(self, most: int) -> None:
@@ -105,6 +114,8 @@ class Bottom:
         kept = np.arange(len(found))
         if len(found) > self.most:
             kept = np.sort(np.argpartition(found, self.most - 1)[: self.most])
+        if self.half_life is not None and self.seen >= WHOLE:
+            kept = kept[found[kept] <= faded_key(self.newest, self.half_life)]
         self.numbers, self._keys = numbers[kept], found[kept]
         return kept
 
@@ -118,5 +129,5 @@ class Bottom:
 
     def _check(self) -> None:
         self._check_form()
-        assert len(self.numbers) == min(self.most, self.seen) or self.limit < EVERY
+        assert len(self.numbers) == min(self.most, self.seen) or self.limit < EVERY or self.half_life is not None
         assert np.array_equal(self._keys, keys(self.seed, self.numbers, self.half_life))

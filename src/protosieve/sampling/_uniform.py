@@ -5,7 +5,7 @@ number between 0 and 1. A row stays as long as ``u_i <= w_i``: that leaves rows 
 ones with the smallest ``u_i / w_i`` are kept, a uniform sample. Their order does not change as time goes by, for it is
 that of ``log2(u_i) - i / half_life``. (Priority sampling, after Duffield, Lund and Thorup 2007, of no more rows than
 weigh one each.)
-Where there is room the rows that follow are kept too, up to 8 half-lives: they count no more, but may be chosen.
+Where there is room the rows that follow are kept too, up to ``u_i <= 8 w_i``: they count no more, but may be chosen.
 """
 
 import math
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typed import are_counts, are_raw, require
 from protosieve._typing import Array, Float64, Indices
-from protosieve.sampling._bottom import EVERY, hashes, highest_key, keys
+from protosieve.sampling._bottom import EVERY, WHOLE, faded_key, hashes, highest_key, keys
 
-_OLDEST = 8  # half-lives
-_WHOLE = 32  # rows: so few at the beginning of a stream are all kept, and weigh the same
+_BEYOND = 3.0  # the logarithm of hash over weight, of rows that are kept though they count no more
 
 
 @storable
@@ -81,6 +80,7 @@ class UniformSample:
     waiting: list[SampledRows] = field(default_factory=list)
     limit: int = EVERY  # of hashes: of one part of the rows among many, those above it will not be needed
     half_life: float | None = None
+    newest: int = -1  # number of a row
     beyond: SampledRows | None = None  # rows that follow those it holds, where weights fade
     _limit: Any = field(init=False, repr=False, compare=False)  # keys above it are of no more use
     _n_waiting: int = field(init=False, repr=False, compare=False)
@@ -161,6 +161,7 @@ class UniformSample:
     def observe(self, rows: Array, numbers: NDArray[np.int64], mu: Float64 | None = None) -> Indices:
         """Rows that were not offered before, with their numbers; returns the positions of those that were taken in."""
         self.seen += len(rows)
+        self.newest = max(self.newest, int(numbers.max(initial=-1)))
         small = np.flatnonzero(self._keys(numbers) <= self._limit)
         if len(small):
             self.waiting.append(SampledRows(rows, numbers, np.zeros(len(rows)) if mu is None else mu).take(small))
@@ -180,11 +181,10 @@ class UniformSample:
             found = self._keys(both.numbers)
             first = np.argsort(found)[: self.size]
             self.held, self.waiting = both.take(first), []
-            if self.half_life is not None and self.seen >= _WHOLE:
-                last = self.seen - 1
-                count = np.searchsorted(found[first], -last / self.half_life, side="right")
-                recent = both.numbers[first[count:]] >= last - _OLDEST * self.half_life
-                self.held, self.beyond = both.take(first[:count]), both.take(first[count:][recent])
+            if self.half_life is not None and self.seen >= WHOLE:
+                ends = faded_key(self.newest, self.half_life) + np.array([0, _BEYOND])
+                count, last = np.searchsorted(found[first], ends, side="right")
+                self.held, self.beyond = both.take(first[:count]), both.take(first[count:last])
             self.__post_init__()
 
     def settled(self) -> "UniformSample":
@@ -199,6 +199,10 @@ class UniformSample:
         theirs, seen = other.settled().held, self.seen + other.seen
         self.observe(theirs.rows if recode is None else recode(theirs.rows), theirs.numbers, theirs.mu)
         self.seen = seen
+
+    def leading(self, count: int) -> Array:
+        """So many rows, or all there are: where weights fade, drawn by these, and also rows beyond the sample."""
+        return self.settled()._known().rows[:count]
 
     def rows_of(self, numbers: NDArray[np.int64]) -> Array:
         """Those of these numbers, all of which are in it and have been settled."""

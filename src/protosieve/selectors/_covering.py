@@ -88,7 +88,7 @@ class Covering:
             if not any(made):
                 break
             nearest = order[np.argsort(-np.concatenate(changes), kind="stable")]
-            order = rng.permutation(nearest[: max(len(drawn) // _SHARE, _LEAST)])
+            order = rng.permutation(np.sort(nearest[: max(len(drawn) // _SHARE, _LEAST)]))
         basic = best.first(self.m).selection()
         with_keep = np.concatenate([basic.rows, keep])
         if len(basic.rows) and objective.covered_by(with_keep, target).sum(dtype=np.float64) > found.value:
