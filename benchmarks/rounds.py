@@ -74,7 +74,9 @@ def measured(name: str, rounds: int, m: int, draws: int) -> dict[str, np.ndarray
             chosen = np.zeros(0, int)
             for number in range(rounds):
                 new = choose(X, chosen, m, 100 * seed + number)
-                chosen = new if choose is at_once else np.union1d(chosen, new)
+                chosen = (
+                    np.sort(new) if choose is at_once else np.union1d(chosen, new)
+                )  # equally near rows in one order
                 found[chooser][seed, number] = 100 * accuracy(data, X[chosen], y[chosen])
                 if choose is at_once:  # of these only the number matters
                     chosen = np.arange((number + 1) * m)

@@ -109,7 +109,7 @@ def test_rows_that_were_chosen_before_stay_beside_a_stream_that_fades():
     X = drift()
     found = fading(5, None, 200).partial_fit(X[:3000], keep=X[:2]).partial_fit(X[3000:]).result_
     assert found.is_new.sum() == 5
-    np.testing.assert_array_equal(found.rows[~found.is_new], X[1::-1] if found.indices[-1] == -1 else X[:2])
+    np.testing.assert_array_equal(found.rows[~found.is_new], X[-1 - found.indices[~found.is_new]])
 
 
 @pytest.mark.parametrize(
@@ -136,3 +136,26 @@ def test_a_target_does_not_fade():
             selector.partial_fit(X, **target)
         with pytest.raises(InputError, match="target"):
             selector.fit(X, **target)
+
+
+def test_points_that_no_longer_express_what_comes_are_taken_anew_at_once():
+    """Else the mean at rows that are unlike all before would be that of a sample until half of it is new."""
+    half_life = 4000
+    X = drift(10_000)
+    X[9000:] += 20
+    for width in (2.0, 6.0):  # of the first the points express little, before and after
+        kernel = Gaussian(width)
+        known = fading(40, None, half_life, kernel=kernel).partial_fit(X).known_mean()
+        assert known.mean.renewed > 9000  # else at 8,192 rows, twice as many as before, and then at 12,192
+        assert (known.mean.numbers >= 9000).sum() > 10
+    rows, weights = X[9000::20], 2.0 ** (-np.arange(len(X))[::-1] / half_life)
+    wanted = similar(kernel, rows, X) @ (weights / weights.sum())
+    found = known.mean.exactly_at(known.kernel.prepare(rows))
+    assert np.abs(found - wanted).max() < 0.05 * wanted.max()
+
+
+def test_more_prototypes_than_a_short_half_life_has_rows_for():
+    X = drift(3000)
+    found = fading(400, half_life=100).partial_fit(X).result_
+    assert 100 < len(found) <= 400
+    assert found.indices.min() > 1500

@@ -119,7 +119,7 @@ class CalibratedStream(StreamMean):
     weights: Float64  # of the points: what rows are judged by
     adopted: int = 0  # rows seen by then
     renewed: int = 0  # rows seen when the points were chosen
-    unexpressed: float = 0.0  # what they did not express of the newest rows then, where weights fade
+    unexpressed: float = 0.0  # the share of the newest rows that they did not express, where weights fade
     _span: Span = field(init=False, repr=False, compare=False)  # of the points
     _known: Calibrated | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -195,19 +195,20 @@ class CalibratedStream(StreamMean):
         self.weights = self._span.solve(self.sums / self.sample.mass)
 
     def _is_outgrown(self) -> bool:
-        """Whether the newest rows of a stream that fades are unlike the points."""
-        return self.sample.half_life is not None and self._unexpressed() > 2 * self.unexpressed
+        """Whether the points express half as much of the newest rows of a stream that fades, or leave twice as much."""
+        if self.sample.half_life is None:
+            return False
+        left, then = self._unexpressed(), self.unexpressed
+        return left > 2 * then or 1 - left < (1 - then) / 2
 
     def _unexpressed(self) -> float:
-        """What the points do not express of the newest rows, on average."""
+        """The share of the newest rows that the points do not express."""
         self.sample.settle()
         newest = self.sample.held.take(np.argsort(-self.sample.numbers)[:_NEWEST])
         rows = newest.rows[~np.isin(newest.numbers, self.numbers)].astype(np.float64)
-        if not len(rows):
-            return 0.0
         coordinates = self._span.coordinates(rows)
-        own = self.kernel.diagonal(self.kernel.prepare(rows))
-        return max(float((own - np.einsum("ij,ij->j", coordinates, coordinates)).mean()), 0.0)
+        own = float(self.kernel.diagonal(self.kernel.prepare(rows)).sum())
+        return min(max(1 - float((coordinates**2).sum()) / own, 0.0), 1.0) if own > 0 else 0.0
 
     def _renew(self) -> None:
         """The points are those that were drawn by now. O(P (N d + P^2))."""
@@ -234,6 +235,9 @@ class CalibratedStream(StreamMean):
             candidates = candidates_of(self.sample)
             held_out = self.sample.held.take(slice(len(candidates), None))
             is_point = np.isin(held_out.numbers, self.numbers)
+            population = self.sample.population
+            if self.sample.half_life is not None and not self.sample.is_whole:  # points need not be in the sample
+                population = max(population, len(self.sample.held) + len(self.points) + 1)
             self._known = Calibrated(
                 kernel=self.kernel,
                 points=self.points,
@@ -241,7 +245,7 @@ class CalibratedStream(StreamMean):
                 sample=candidates.rows,
                 held_out=held_out.rows[~is_point],
                 places=_places(self.numbers, candidates.numbers),
-                population=self.sample.population,
+                population=population,
                 sample_seed=self.sample.seed,
                 judging=self.judging,
             )

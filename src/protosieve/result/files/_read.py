@@ -61,6 +61,7 @@ _PARAMETERS = {
     "bad_rows": str,
     "partition_rows": int,
     "random_state": int | None,
+    "half_life": int | None,
 }
 
 
