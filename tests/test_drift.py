@@ -1,5 +1,7 @@
 """Drift: against sums over all rows, on streams that change and on streams that do not."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,7 +97,7 @@ def test_a_change_is_noticed_and_its_columns_are_told(columns, shift, within):
     X = rows(60_000, 8)
     X[40_000:, :columns] += shift
     told = []
-    drift = Drift(half_life=5000, random_state=0, on_drift=lambda found: told.append(found.alarms_[-1]))
+    drift = Drift(half_life=5000, random_state=0, on_drift=lambda _, alarm: told.append(alarm))
     drift.partial_fit(X[:40_000])
     assert not drift.is_drifting_
     drift.partial_fit(X[40_000 : 40_000 + within])
@@ -148,7 +150,11 @@ def test_before_there_is_enough_nothing_is_said():
     [
         ({"half_life": 50}, "Drift: half_life must be a whole number of at least 100, got 50"),
         ({"reference": 500, "half_life": 500}, "reference=500 is a half-life that must be longer than half_life=500"),
-        ({"false_alarm_every": 0}, "Drift: false_alarm_every must be a whole number of at least 1, got 0"),
+        (
+            {"half_life": 100, "false_alarm_every": 0},
+            "Drift: false_alarm_every must be a whole number of at least 1, got 0",
+        ),
+        ({"false_alarm_every": 15_000}, "false_alarm_every=15000 must be at least twice half_life=10000"),
         ({"reference": rows(9)}, "reference has 9 rows; give 512 or more"),
         ({"reference": rows(600, 3)}, "reference has 3 columns and X has 4; they must be the same columns"),
         ({"reference": np.ones((600, 4))}, "all of the 600 rows that tell what is normal are alike"),
@@ -163,3 +169,73 @@ def test_other_files_are_refused(tmp_path):
     ProtoSwap(2).partial_fit(rows(20)).save(tmp_path / "swap.npz")
     with pytest.raises(StateFileError, match="holds a Saved, and not a Drift"):
         Drift.load(tmp_path / "swap.npz")
+
+
+def test_every_alarm_of_a_chunk_is_told_once_its_rows_are_counted():
+    X, told = rows(60_000, 3), []
+    for start in (20_000, 35_000, 50_000):
+        X[start : start + 1500] += 3
+
+    def note(drift, alarm):
+        told.append((alarm, drift.n_samples_seen_))
+        if len(told) == 2:
+            raise RuntimeError("stop")
+
+    drift = Drift(500, 5000, random_state=0, on_drift=note)
+    with pytest.raises(RuntimeError, match="stop"):
+        drift.partial_fit(X)
+    assert drift.n_samples_seen_ == 60_000
+    assert len(drift.alarms_) >= 3
+    assert told == [(alarm, 60_000) for alarm in drift.alarms_[:2]]
+
+
+def test_a_call_that_fails_leaves_everything_as_it_was():
+    drift = Drift(1000, random_state=0).partial_fit(rows(9000))
+    before = figures(drift)
+    for call in (drift.fit, drift.partial_fit):
+        with pytest.raises(InputError, match="NaN"):
+            call(np.full((3, 4), np.nan))
+    assert figures(drift) == before
+    empty = Drift(1000, reference=rows(9))
+    with pytest.raises(InputError, match="reference has 9 rows"):
+        empty.partial_fit(rows(600))
+    assert not hasattr(empty, "n_features_in_")
+
+
+def test_calls_of_several_threads_take_turns():
+    drift = Drift(1000, random_state=0)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda seed: drift.partial_fit(rows(67, seed=seed)), range(300)))
+    assert drift.n_samples_seen_ == 300 * 67
+
+
+def test_levels_of_long_half_lives_are_known_as_well():
+    X, levels = rows(9000, 3), []
+    for half_life in (10_000, 1_000_000, 100_000_000):
+        made = Drift(half_life, false_alarm_every=100 * half_life, random_state=0).partial_fit(X)
+        levels.append(made._saved.watched.level / made._saved.watched.eigenvalues.sum())
+    assert 1.5 < min(levels) <= max(levels) < 1.2 * min(levels)
+
+
+def test_a_longer_half_life_may_be_a_number_of_numpy():
+    one, other = (Drift(500, kind(5000), random_state=0).partial_fit(rows(9000)) for kind in (int, np.int64))
+    assert figures(one) == figures(other)
+    assert Drift(500, np.int64(5000), random_state=np.int64(0)).partial_fit(rows(9000)).mmd_ == one.mmd_
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: setattr(saved.watched.past, "weight", -1.0),
+        lambda saved: setattr(saved.watched, "eigenvalues", -saved.watched.eigenvalues),
+        lambda saved: setattr(saved, "n_seen", 3),
+        lambda saved: setattr(saved, "feature_names", ["x"]),
+        lambda saved: setattr(saved.watched, "alarms", [[1.0, 2.0]]),
+    ],
+)
+def test_forged_files_are_refused(change, tmp_path):
+    drift = Drift(500, random_state=0).partial_fit(rows(9000))
+    change(drift._saved)
+    drift.save(tmp_path / "drift.npz")
+    with pytest.raises(StateFileError, match=r"drift.npz"):
+        Drift.load(tmp_path / "drift.npz")

@@ -12,8 +12,10 @@ block, is found by following such processes for a while.
 """
 
 import math
+import numbers
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -35,6 +37,7 @@ from protosieve.selectors import (
     as_rows,
     column_names,
     generator,
+    lock_of,
     new_rows,
     remember_columns,
     rows_like,
@@ -43,7 +46,8 @@ from protosieve.selectors import (
 
 __all__ = ["Drift", "DriftAlarm"]
 
-_BLOCK = 512  # rows between two looks
+_BLOCK = 512  # rows taken in at once
+_LOOKS = 64  # in a half-life, at most; each is at the end of a block
 _POINTS = 256
 _LEARNT_FROM = 8192  # rows
 _FEWEST = 2 * _POINTS
@@ -108,10 +112,13 @@ class WatchedStream:
         n, d = self.points.shape if self.points.ndim == 2 else (0, 0)
         require(are_rows(self.points) and n > 0 and self.centre.shape == (d,), "the points of a drift")
         require(self.level > 0 and are_finite(self.level, self.eigenvalues, self.centre), "what is normal")
+        require(len(self.eigenvalues) > 0 and (self.eigenvalues > 0).all(), "what is normal")
         for one in (self.recent, self.past):
             require(one.at_points.shape == (n,) and one.rows.shape == one.squares.shape == (d,), "sums of rows")
             require(are_finite(one.at_points, one.rows, one.squares, one.weight) and 0 < one.fades <= 1, "sums of rows")
+            require(one.weight >= 0 and (one.squares >= 0).all(), "sums of rows")
         require(self.products.shape == (3,) and are_finite(self.products), "sums of weights")
+        require((self.products >= 0).all(), "sums of weights")
         require(all(len(alarm) == 3 and are_finite(*alarm) for alarm in self.alarms), "alarms")
 
     def take(self, rows: Array) -> None:
@@ -146,6 +153,19 @@ class WatchedStream:
             half = self._span.half_solve(self.difference())
             return float(half @ half)
 
+    def figures(self) -> tuple[float, float]:
+        """The MMD, what chance makes of it taken off, and the threshold."""
+        noise, chance = self.noise(), float(self.eigenvalues.sum())
+        mmd, threshold = self.squared() - noise * chance, noise * (self.level - chance)
+        return math.sqrt(max(mmd, 0.0)), math.sqrt(max(threshold, 0.0))
+
+    def look(self, seen: int) -> bool:
+        """Whether a drift begins."""
+        before, self.is_drifting = self.is_drifting, self.squared() > self.noise() * self.level
+        if self.is_drifting and not before:
+            self.alarms.append([float(seen), *self.figures()])
+        return self.is_drifting and not before
+
     def witness(self, rows: Array) -> Float64:
         with one_thread():
             return np.asarray(self._span.solve(self.difference()) @ self._similarities(rows))
@@ -170,7 +190,10 @@ class SavedDrift:
 
     def _check_form(self) -> None:
         require(are_rows(self.waiting, self.n_features), "the rows that wait")
-        require(are_counts(self.n_seen, self.seed), "the number of rows")
+        require(are_counts(self.n_seen, self.seed) and self.n_seen >= len(self.waiting), "the number of rows")
+        names, n = self.feature_names, self.n_features
+        require(names is None or len(names) == n, "the names of the columns")
+        require(self.watched is None or self.watched.points.shape[1] == n, "the points of a drift")
 
 
 # scikit-learn ships no types, so to mypy its classes are Any
@@ -178,8 +201,9 @@ class Drift(BaseEstimator):  # type: ignore[misc]
     """Notice when the recent past of a stream is no longer like what came before, or like a reference.
 
     The first 8,192 rows, or the reference, tell what is normal. From then on every row counts in two means, one of the
-    recent past and one of the reference, and after every 512 rows their MMD is compared with a threshold, which a
-    stream that does not change exceeds once in ``false_alarm_every`` rows. Memory is 256 rows and a few sums of them.
+    recent past and one of the reference. Every 512 rows, or 64 times in a half-life, their MMD is compared with a
+    threshold, which a stream that does not change exceeds once in ``false_alarm_every`` rows. Memory is 256 rows and a
+    few sums of them.
 
     Parameters
     ----------
@@ -196,7 +220,7 @@ class Drift(BaseEstimator):  # type: ignore[misc]
     random_state : int, NumPy generator or None
         Seed of the choice of points.
     on_drift : callable, optional
-        Called with this object when a drift begins.
+        Called with this object and a `DriftAlarm` for every drift that has begun in a chunk, once its rows are counted.
 
     Attributes
     ----------
@@ -237,7 +261,7 @@ class Drift(BaseEstimator):  # type: ignore[misc]
         false_alarm_every: int = 1_000_000,
         kernel: Any = None,
         random_state: Any = None,
-        on_drift: Callable[["Drift"], object] | None = None,
+        on_drift: Callable[["Drift", DriftAlarm], object] | None = None,
     ) -> None:
         self.half_life = half_life
         self.reference = reference
@@ -248,25 +272,17 @@ class Drift(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """The same as `partial_fit`, forgetting what was seen before."""
-        for name in ("_saved", "n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        return self.partial_fit(X)
+        with self._unchanged_on_error():
+            for name in ("_saved", "n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            begun = self._take(X)
+        return self._told(begun)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """The next rows of the stream, in chunks of any size."""
-        self._check_parameters()
-        begun = hasattr(self, "_saved")
-        rows = as_rows(X, "X", self._saved.n_seen if begun else 0)
-        if not len(rows) and not begun:
-            return self
-        rows = rows.astype(np.float64, copy=False)
-        if not begun:
-            self._begin(rows, X)
-        elif len(rows):
-            remember_columns(self, X, reset=False)
-        with one_thread():
-            self._feed(rows)
-        return self
+        with self._unchanged_on_error():
+            begun = self._take(X)
+        return self._told(begun)
 
     @property
     def n_samples_seen_(self) -> int:
@@ -278,17 +294,13 @@ class Drift(BaseEstimator):  # type: ignore[misc]
     def mmd_(self) -> float:
         """See the class."""
         watched = self._compared()
-        if watched is None:
-            return math.nan
-        return math.sqrt(max(watched.squared() - watched.noise() * float(watched.eigenvalues.sum()), 0.0))
+        return math.nan if watched is None else watched.figures()[0]
 
     @property
     def threshold_(self) -> float:
         """See the class."""
         watched = self._compared()
-        if watched is None:
-            return math.nan
-        return math.sqrt(max(watched.noise() * (watched.level - float(watched.eigenvalues.sum())), 0.0))
+        return math.nan if watched is None else watched.figures()[1]
 
     @property
     def is_drifting_(self) -> bool:
@@ -301,7 +313,7 @@ class Drift(BaseEstimator):  # type: ignore[misc]
         """See the class."""
         check_is_fitted(self)
         found = [] if self._saved.watched is None else self._saved.watched.alarms
-        return tuple(DriftAlarm(int(row), mmd, threshold) for row, mmd, threshold in found)
+        return tuple(_alarm(one) for one in found)
 
     @property
     def shifts_(self) -> Float64:
@@ -349,26 +361,73 @@ class Drift(BaseEstimator):  # type: ignore[misc]
 
     # -- steps
 
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        with lock_of(self):
+            before = dict(self.__dict__)
+            try:
+                yield
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
+
+    @property
+    def _longer(self) -> int | None:
+        """The half-life of a reference that follows."""
+        is_number = isinstance(self.reference, numbers.Integral) and not isinstance(self.reference, bool)
+        return int(self.reference) if is_number else None
+
+    @property
+    def _every(self) -> int:
+        """Rows between two looks."""
+        return -(-max(int(self.half_life) // _LOOKS, _BLOCK) // _BLOCK) * _BLOCK
+
     def _check_parameters(self) -> None:
         whole_number(SHORTEST).check("Drift", "half_life", self.half_life)
         whole_number(1).check("Drift", "false_alarm_every", self.false_alarm_every)
-        if isinstance(self.reference, int) and self.reference <= self.half_life:
+        if self._longer is not None and self._longer <= self.half_life:
             raise ParameterError(
                 f"Drift: {arg('reference', self.reference)} is a half-life that must be longer than "
                 f"{arg('half_life', self.half_life)}; give a longer one"
             )
+        if self.false_alarm_every < 2 * self.half_life:
+            raise ParameterError(
+                f"Drift: {arg('false_alarm_every', self.false_alarm_every)} must be at least twice "
+                f"{arg('half_life', self.half_life)}: sooner nothing else can be told"
+            )
         generator(self.random_state)
+
+    def _take(self, X: Any) -> list[DriftAlarm]:
+        """The next rows; returns the alarms that they raise."""
+        self._check_parameters()
+        begun = hasattr(self, "_saved")
+        rows = as_rows(X, "X", self._saved.n_seen if begun else 0)
+        if not len(rows) and not begun:
+            return []
+        rows = rows.astype(np.float64, copy=False)
+        if not begun:
+            self._begin(rows, X)
+        elif len(rows):
+            remember_columns(self, X, reset=False)
+        with one_thread():
+            return self._feed(rows)
+
+    def _told(self, begun: list[DriftAlarm]) -> Self:
+        for alarm in begun if self.on_drift is not None else ():
+            self.on_drift(self, alarm)  # type: ignore[misc]  # it is not None
+        return self
 
     def _begin(self, rows: Array, X: Any) -> None:
         remember_columns(self, X, reset=True)
         names = getattr(self, "feature_names_in_", None)
         seed = int(generator(self.random_state).integers(2**31))
         told: dict[str, Any] = {"half_life": int(self.half_life), "false_alarm_every": int(self.false_alarm_every)}
-        told["reference"] = int(self.reference) if isinstance(self.reference, int) else None
-        told["random_state"] = int(self.random_state) if isinstance(self.random_state, int) else None
+        told["reference"] = self._longer
+        told["random_state"] = int(self.random_state) if isinstance(self.random_state, numbers.Integral) else None
         told["kernel"] = None if self.kernel is None else as_kernel(self.kernel)
         found = SavedDrift(told, rows.shape[1], None if names is None else list(names), rows[:0].copy(), 0, seed, None)
-        if self.reference is not None and not isinstance(self.reference, int):
+        if self.reference is not None and self._longer is None:
             target = rows_like(self.reference, "reference", rows, column_names(X))
             if len(target) < _FEWEST:
                 raise InputError(f"reference has {len(target)} rows; give {_FEWEST} or more")
@@ -376,40 +435,25 @@ class Drift(BaseEstimator):  # type: ignore[misc]
                 found.watched = self._learnt(target, seed, fixed=True)
         self._saved = found
 
-    def _feed(self, rows: Array) -> None:
+    def _feed(self, rows: Array) -> list[DriftAlarm]:
         """Take in full blocks; the rest waits. It is a copy that changes, which then replaces what was known."""
         found = replace(self._saved, n_seen=self._saved.n_seen + len(rows))
         found.waiting = np.concatenate([found.waiting, rows])
         if found.watched is None and len(found.waiting) >= _LEARNT_FROM:
             found.watched = self._learnt(found.waiting[:_LEARNT_FROM], found.seed, fixed=False)
-        if found.watched is None:
-            self._saved = found
-            return
-        found.watched = replace(found.watched, recent=replace(found.watched.recent), past=replace(found.watched.past))
-        found.watched.alarms = list(found.watched.alarms)
-        full, done = len(found.waiting) // _BLOCK * _BLOCK, found.n_seen - len(found.waiting)
-        begun = []
-        for start in range(0, full, _BLOCK):
-            found.watched.take(found.waiting[start : start + _BLOCK])
-            if self._look(found.watched, done + start + _BLOCK):
-                begun.append(done + start + _BLOCK)
-        found.waiting = found.waiting[full:].copy()
+        before = 0
+        if found.watched is not None:
+            watched = replace(found.watched, recent=replace(found.watched.recent), past=replace(found.watched.past))
+            watched.alarms, before = list(watched.alarms), len(watched.alarms)
+            full, seen = len(found.waiting) // _BLOCK * _BLOCK, found.n_seen - len(found.waiting)
+            for start in range(0, full, _BLOCK):
+                watched.take(found.waiting[start : start + _BLOCK])
+                seen += _BLOCK
+                if seen % self._every == 0 and self._is_enough(watched, seen):
+                    watched.look(seen)
+            found.waiting, found.watched = found.waiting[full:].copy(), watched
         self._saved = found
-        if self.on_drift is not None:
-            for _ in begun:
-                self.on_drift(self)
-
-    def _look(self, watched: WatchedStream, seen: int) -> bool:
-        """Whether a drift begins."""
-        if not self._is_enough(watched, seen):
-            return False
-        before, squared, noise = watched.is_drifting, watched.squared(), watched.noise()
-        watched.is_drifting = squared > noise * watched.level
-        if watched.is_drifting and not before:
-            chance = float(watched.eigenvalues.sum())
-            mmd, threshold = squared - noise * chance, noise * (watched.level - chance)
-            watched.alarms.append([float(seen), math.sqrt(max(mmd, 0.0)), math.sqrt(max(threshold, 0.0))])
-        return watched.is_drifting and not before
+        return list(self.alarms_[before:])
 
     def _is_enough(self, watched: WatchedStream, seen: int) -> bool:
         return seen >= (_BLOCK if watched.fixed else 2 * self.half_life)
@@ -432,9 +476,9 @@ class Drift(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"all of the {len(rows)} rows that tell what is normal are alike; nothing could be a drift"
             )
-        level = _level(eigenvalues, 2.0 ** (-_BLOCK / self.half_life), self.false_alarm_every / _BLOCK)
+        level = _level(eigenvalues, 2.0 ** (-self._every / self.half_life), self.false_alarm_every / self._every)
         none = np.zeros(rows.shape[1])
-        slowly = 2.0 ** (-1 / self.reference) if isinstance(self.reference, int) else 1.0
+        slowly = 1.0 if self._longer is None else 2.0 ** (-1 / self._longer)
         made = WatchedStream(
             kernel=kernel,
             points=points,
@@ -452,6 +496,11 @@ class Drift(BaseEstimator):  # type: ignore[misc]
                 made.past.take(made._similarities(part), part - made.centre)
             made.products = np.array([0.0, 0.0, len(rows)])
         return made
+
+
+def _alarm(stored: list[float]) -> DriftAlarm:
+    row, mmd, threshold = stored
+    return DriftAlarm(int(row), mmd, threshold)
 
 
 def _series(ratio: float, n: int) -> float:

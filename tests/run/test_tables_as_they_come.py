@@ -230,7 +230,7 @@ def test_dates_are_compared_by_cycles_where_these_are_named(tmp_path, cut):
     week = [f"day in the week, {axis}" for axis in "xy"]
     assert [name for name in found.encoding.names if " in the " in name] == [*names, *week]
     assert "at, day: compared by where in the week it is, too" in found.encoding.describe()
-    assert "dropped: day in the day, the same in every sampled row" in found.encoding.describe()
+    assert "dropped: day in the day, the same in every row that was sampled" in found.encoding.describe()
     times = [frame[:1].assign(at=pd.Timestamp(f"2024-01-03 {time}")) for time in ("23:59", "00:01", "12:00")]
     places = [found.encoding.names.index(name) for name in names[:2]]
     late, early, noon = (found.encoding.encode(time)[0, places] for time in times)
@@ -243,7 +243,18 @@ def test_dates_are_compared_by_cycles_where_these_are_named(tmp_path, cut):
 
 
 def test_cycles_without_dates_are_told_of():
-    with pytest.raises(InputError, match="cycles='day' is for columns of dates, and rows are compared by none"):
+    with pytest.raises(InputError, match="cycles='day': rows are compared by no column of dates; leave it out"):
         select(pd.DataFrame({"x": range(10)}), 2, cycles="day")
     with pytest.raises(ParameterError, match="cycles must be among day, week, year, got 'month'"):
         select(pd.DataFrame({"x": range(10)}), 2, cycles=["day", "month"])
+
+
+def test_durations_do_not_go_round_and_times_go_round_the_day_once():
+    hours = [timedelta(hours=i) for i in range(20)]
+    table = pa.table({"length": hours, "start": [(datetime(2024, 1, 1) + hour).time() for hour in hours]})
+    names = select(table, 3, cycles=["day", "week", "day"]).encoding.names
+    assert names == ["length", "start", "start in the day, x", "start in the day, y"]
+    with pytest.raises(InputError, match="cycles='week': rows are compared by no column of dates"):
+        select(table, 3, cycles="week")
+    page = describe(select(pd.DataFrame({"day": pd.date_range("2024-01-01", periods=30)}), 3, cycles=["day", "week"]))
+    assert "not compared" not in str(page.quality)

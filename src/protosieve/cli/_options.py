@@ -255,7 +255,8 @@ _COLUMNS = _panel(
         "day_first", "Dates such as 01/02/2012 begin with the day, not the month, where the first rows do not tell."
     ),
     _option(
-        "cycles", "NAMES", "Compare dates by the time of day, the day of the week or the season, too: day, week, year.",
+        "cycles", "NAMES", "Compare dates by the time of day, the day of the week or the season, too, in UTC: day, "
+        "week, year.",
         repeats=True, value=_names, offer=lambda: ["day", "week", "year"],
     ),
     _option(

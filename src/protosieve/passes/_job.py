@@ -192,6 +192,7 @@ def layout_of(sources: Sequence[Source], options: Options) -> Layout:
         text=options.text,
         coordinates=options.coordinates,
         day_first=options.day_first,
+        cycles=options.cycles,
         per=options.per,
         embed=options.embed,
     )

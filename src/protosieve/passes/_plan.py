@@ -279,7 +279,7 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
         inputs.learn(target, is_same=False)
         samples.append(_drawn(target, numbers))
     how = job.options
-    encoding = inputs.survey.settle(how.scale, how.max_categories, samples, how.balance, how.cycles)
+    encoding = inputs.survey.settle(how.scale, how.max_categories, samples, how.balance)
     check_image_shape(job, encoding)
     m = number_of_prototypes(job, n_rows) if n_prototypes is None else n_prototypes
     size = min(sample_size(job.options, len(encoding.names), n_rows), inputs.sample.size)

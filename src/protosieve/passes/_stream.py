@@ -100,7 +100,7 @@ class Streamed(Value):
 
     def _encoding(self, sample: SampledRows) -> Encoding:
         options = self.job.options
-        return self.survey.settle(options.scale, options.max_categories, [sample], options.balance, options.cycles)
+        return self.survey.settle(options.scale, options.max_categories, [sample], options.balance)
 
     def _feed(self, block: RowBlock) -> None:
         assert self.choice is not None

@@ -1,7 +1,8 @@
 """Tables become matrices, as they stream by."""
 
-from protosieve.preprocess._build import BALANCES, CYCLES, OnlyTextsError
+from protosieve.preprocess._build import BALANCES, OnlyTextsError
 from protosieve.preprocess._cells import whole
+from protosieve.preprocess._columns import CYCLES
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._embed import BATCH, EmbedError, check_shared, model_named
 from protosieve.preprocess._encoding import Encoding

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protosieve._typing import Float64
 from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import MAX_DISTINCT, CategoryColumn
-from protosieve.preprocess._columns import Column, EmbeddedColumn, ImageColumn, TextColumn
+from protosieve.preprocess._columns import CYCLES, Column, DateColumn, EmbeddedColumn, ImageColumn, TextColumn
 from protosieve.preprocess._encoding import Encoding
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES, Moments, is_heavy_tailed
@@ -25,7 +25,6 @@ _FEW, _NAMES = 20, 0.5  # a column of text with more values, and more than half 
 _WIDEST = 256  # columns of numbers; more are of one kind, such as pixels, and ranks of each would take much memory
 _NULLS = 0.1  # of the rows: with fewer the mean is all that a null is
 BALANCES = ("kinds", "columns")
-CYCLES = {"day": 86_400.0, "week": 604_800.0, "year": 365.2425 * 86_400}  # seconds
 _JUDGED = 4096  # rows that tell what texts weigh
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -59,7 +58,6 @@ class EncodingBuilder:
     max_categories: int
     samples: Sequence[SampledRows] = ()
     balance: str = "kinds"
-    cycles: Sequence[str] = ()
     compares_ids: bool = False
     steps: list[Step] = field(default_factory=list, init=False)
     dropped: dict[str, str] = field(default_factory=dict, init=False)
@@ -85,11 +83,6 @@ class EncodingBuilder:
                     self.steps.append(Copied(column.name, column.width, place))
                 else:
                     self.dropped[column.name] = "no text in it has a word"
-        if self.cycles and not any(column.kind == "date" for column in self.layout.items):
-            raise InputError(
-                f"{arg('cycles', *self.cycles[:1])} is for columns of dates, and rows are compared by none; "
-                "leave it out"
-            )
         if not self.steps and (texts := self._texts()):
             raise OnlyTextsError(_nothing_left(self.dropped), texts)
         if not self.steps and NUMBERING in self.dropped.values():
@@ -137,13 +130,14 @@ class EncodingBuilder:
                 low, high = self.moments.low[cell.nth], self.moments.high[cell.nth]
                 self.steps.append(Ranked.of(cell.name, cell.place, self._sampled(cell), low, high))
         self.steps += [Missing(cell.name, cell.place, self._height(cell)) for cell in kept if self._tells_nulls(cell)]
-        for cell, cycle in itertools.product([cell for cell in kept if cell.column.kind == "date"], self.cycles):
-            self._cycle(Cycle(cell.name, cell.place, cycle, CYCLES[cycle]), cell)
+        for cell in kept:
+            for cycle in cell.column.cycles if isinstance(cell.column, DateColumn) else ():
+                self._cycle(Cycle(cell.name, cell.place, cycle, CYCLES[cycle]), cell)
 
     def _cycle(self, step: Cycle, cell: _Cell) -> None:
         """Dates that are all at one point of it, as those without a time are in the day, do not differ."""
         if self.samples and len(np.unique(np.mod(self._sampled(cell), step.seconds))) == 1:
-            self.dropped[f"{cell.name} in the {step.cycle}"] = "the same in every sampled row"
+            self.dropped[f"{cell.name} in the {step.cycle}"] = "the same in every row that was sampled"
         else:
             self.steps.append(step)
 

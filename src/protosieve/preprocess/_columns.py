@@ -22,6 +22,8 @@ from protosieve.preprocess._embed import BATCH, EmbedError, is_known, model_name
 from protosieve.preprocess._image_features import IMAGE_COLUMNS, SIDE, rows_of_images
 from protosieve.preprocess._text_features import TextFeatures
 
+CYCLES = {"day": 86_400.0, "week": 604_800.0, "year": 365.2425 * 86_400}  # seconds
+
 _NULL = -1  # the length of a null
 _WORDS = 5  # for "missing" that are told of
 _STRIP = 32  # images at once
@@ -116,15 +118,18 @@ class NumberColumn(Measure):
 @dataclass
 class DateColumn(Measure):
     """Dates, timestamps, times and durations, as seconds. ``order`` is that of text such as 01/02/2012: day-first,
-    month-first, or either-first, which is read as month-first; empty where there is none.
+    month-first, or either-first, which is read as month-first; empty where there is none. ``cycles`` are those that it
+    is compared by, too.
     """
 
     order: str = ""
+    cycles: list[str] = field(default_factory=list)
     kind: ClassVar[str] = "date"
     article: ClassVar[str] = "a date"
 
     def _check_form(self) -> None:
         require(self.order in ("", *ORDERS), "the order of day and month")
+        require(set(self.cycles) <= set(CYCLES), "the cycles of dates")
 
     def _values(self, cells: pa.Array) -> tuple[Array, list[int]]:
         return seconds(cells, self.order == DAY_FIRST)

@@ -12,11 +12,12 @@ from protosieve._pictures import Folders
 from protosieve._state import storable
 from protosieve._typed import require
 from protosieve._typing import Array
-from protosieve.errors import InputError
+from protosieve.errors import InputError, arg
 from protosieve.preprocess._categories import CategoryColumn
 from protosieve.preprocess._cells import is_rounded, whole
 from protosieve.preprocess._columns import (
     Column,
+    DateColumn,
     EmbeddedColumn,
     ImageColumn,
     ListColumn,
@@ -100,6 +101,7 @@ class Layout:
         text: Names = (),
         coordinates: Names | None = None,
         day_first: bool = False,
+        cycles: Sequence[str] = (),
         per: Names | None = None,
         embed: str | None = None,
     ) -> "Layout":
@@ -110,7 +112,7 @@ class Layout:
         must be named to be used, ``text`` to be compared by its words, or by what a model makes of it, whose name is
         ``embed``, and ``image`` by its looks. ``categorical`` names number and date columns whose values are names
         rather than measures. Features keep the schema's order. ``day_first`` is how dates such as 01/02/2012 are read
-        where the first rows do not tell.
+        where the first rows do not tell, and ``cycles`` are those that dates are compared by, too.
         """
         given: dict[str, object] = {
             "features": features, "exclude": exclude, "id": id, "label": label,
@@ -119,6 +121,8 @@ class Layout:
         }  # fmt: skip
         names = {option: as_names(option, said) for option, said in given.items()}
         items, left_out = choose_features(schema, names, day_first, embed)
+        if cycles:
+            _go_round(schema, items, list(dict.fromkeys(cycles)))
         return cls(items, left_out, dtype_of(schema, items), named=[*names["features"], *names["categorical"]])
 
     @property
@@ -241,6 +245,18 @@ class Layout:
                 problems.setdefault(row, column.not_finite(place, read[row, place]))
             values = np.where(faults, values.dtype.type(0), values)
         return values if nulls is None else np.where(nulls, values.dtype.type(np.nan), values)
+
+
+def _go_round(schema: pa.Schema, items: Sequence[Column], cycles: list[str]) -> None:
+    """Dates are compared by these cycles, times of day by that of the day; `InputError` where there is neither."""
+    found = False
+    for column in items:
+        kind = schema.field(column.name).type
+        if isinstance(column, DateColumn) and not pa.types.is_duration(kind):
+            column.cycles = [cycle for cycle in cycles if cycle == "day" or not pa.types.is_time(kind)]
+            found = found or bool(column.cycles)
+    if not found:
+        raise InputError(f"{arg('cycles', cycles[0])}: rows are compared by no column of dates; leave it out")
 
 
 def _check_columns(table: pa.Table, columns: Sequence[str]) -> None:

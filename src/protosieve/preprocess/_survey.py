@@ -131,7 +131,6 @@ class Survey:
         max_categories: int = default.MAX_CATEGORIES,
         samples: Sequence[SampledRows] = (),
         balance: str = default.BALANCE,
-        cycles: Sequence[str] = (),
     ) -> Encoding:
         """Decide how rows are encoded.
 
@@ -147,8 +146,6 @@ class Survey:
             with their numbers which ones only number the rows. Without them none does.
         balance : {"kinds", "columns"}
             What texts weigh beside other columns: as much as all of these together, or each as much as one of them.
-        cycles : sequence of {"day", "week", "year"}
-            Cycles that dates are compared by, too.
         """
         if scale not in SCALES:
             raise ParameterError(f"{arg('scale')} must be one of {', '.join(map(repr, SCALES))}, got {scale!r}")
@@ -169,7 +166,6 @@ class Survey:
             int(max_categories),
             samples,
             balance,
-            list(cycles),
         ).build()
 
     def _check_form(self) -> None:

@@ -145,7 +145,7 @@ def select(
     day_first : bool, default False
         Whether dates such as 01/02/2012 begin with the day, where the first rows do not tell.
     cycles : {"day", "week", "year"} or several, optional
-        Compare dates by the time of day, the day of the week or the season, too.
+        Compare dates by the time of day, the day of the week or the season, in UTC, too.
     kernel : str or Kernel, default "multiscale"
         ``"multiscale"``, ``"gaussian"``, ``"laplacian"``, ``"linear"``, ``"cosine"``, ``"polynomial"``, or a kernel of
         `protosieve.kernels`.

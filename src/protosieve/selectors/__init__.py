@@ -4,6 +4,7 @@ from protosieve.selectors._base import StreamSelector
 from protosieve.selectors._batch import BatchSelector
 from protosieve.selectors._beside import Beside, NothingToChooseError
 from protosieve.selectors._files import load, restored
+from protosieve.selectors._lock import lock_of
 from protosieve.selectors._mmdcritic import MMDCritic
 from protosieve.selectors._protobasic import Best, ProtoBasic
 from protosieve.selectors._protodash import ProtoDash
@@ -59,6 +60,7 @@ __all__ = [
     "default_mean",
     "generator",
     "load",
+    "lock_of",
     "nearest_for",
     "new_rows",
     "remember_columns",
