@@ -348,7 +348,8 @@ def test_columns_of_more_than_ten_thousand_categories_are_dropped_with_a_note_al
     encoding = survey.settle()
     assert encoding.names == ["kind=a", "kind=b"]
     assert encoding.describe()[-1] == (
-        "dropped: url, my id, more than 10,000 values: it names rows rather than describing them"
+        "dropped: url, my id, more than 10,000 values: it names rows rather than describing them; "
+        "text compares the columns it names"
     )
     assert encoding.encode(tables[0]).sum() == 10_000
     assert _state.loads(_state.dumps(survey)).tallies[0].tolist() == [0, survey.rows]

@@ -816,3 +816,13 @@ def test_the_command_line_takes_a_half_life(tmp_path, monkeypatch, capsys):
 def test_a_half_life_is_for_streams(given, words):
     with pytest.raises(ParameterError, match=words):
         select(**{"inputs": "rows.csv", "n_prototypes": 3, "format": "csv", "half_life": 500, **given})
+
+
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_random_rows_to_compare_with_may_be_chosen_themselves(goal):
+    """Half of the rows are copies of one that is excluded: random rows that had it would seem to do better."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.full((500, 2), 4.0), rng.normal(size=(500, 2))])
+    found = select(X, 5, exclude_rows=X[:1], goal=goal)
+    assert found.indices.min() >= 500
+    assert found.provenance["residual_of_random_rows"] >= 0.995 * found.residual

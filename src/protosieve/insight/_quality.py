@@ -16,6 +16,7 @@ from protosieve.result import Prototypes
 
 _FEW = 6  # columns that are named
 _HARMLESS = ("the same in every row", "null in every row")  # a column that tells no rows apart is not missed
+_ABOUT = 1.05  # times as much: no more
 _WIDTH, _METHOD = "try a kernel of another width", "try ProtoSwap"
 
 
@@ -217,6 +218,8 @@ def beside_random(rows: int, random: float, residual: float, remedy: str = _WIDT
     '500 random rows with the best weights would leave 0.50 times the error: try a kernel of another width.'
     >>> beside_random(500, 0.30, 0.25, covers=True)
     '500 random rows would leave 1.2 times as much uncovered as these prototypes.'
+    >>> beside_random(500, 0.30, 0.29, covers=True)
+    '500 random rows would leave about as much uncovered as these prototypes.'
     """
     who = f"{counted(rows, 'random row')}{'' if covers else ' with the best weights'} would leave"
     times = times_random(random, residual)
@@ -227,7 +230,8 @@ def beside_random(rows: int, random: float, residual: float, remedy: str = _WIDT
     what = "as much uncovered" if covers else "the error"
     if random < 0.995 * residual:
         return f"{who} {times} times {what}: {remedy}."
-    return f"{who} {times} times {what} {'as' if covers else 'of'} these prototypes."
+    as_much = "about" if random < _ABOUT * residual else f"{times} times"
+    return f"{who} {as_much} {what} {'as' if covers else 'of'} these prototypes."
 
 
 def times_random(random: float, residual: float) -> str | None:

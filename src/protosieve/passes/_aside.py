@@ -22,6 +22,7 @@ from protosieve.passes._fingerprints import fingerprint
 from protosieve.passes._groups import Name, names_in
 from protosieve.passes._tables import Records, joined, typed
 from protosieve.preprocess import Encoding, Layout
+from protosieve.selectors import Beside
 
 T = TypeVar("T")
 
@@ -159,6 +160,12 @@ class Aside:
             return {}
         exclude = np.concatenate([self.exclude.encoded(encoding), same])
         return {"keep": self.keep.encoded(encoding), "exclude": exclude}
+
+    def allowed(self, encoding: Encoding, rows: Array) -> Array:
+        """Of some rows as they are encoded, those that may be chosen, whatever their ids."""
+        given = self.encoded(encoding, rows[:0])
+        beside = Beside.of(given.get("keep"), given.get("exclude"), rows, None)
+        return rows if beside is None else rows[beside.allowed(rows)]
 
     def beside(self, records: Records, indices: NDArray[np.int64], first_file: int) -> Records:
         """The columns of chosen rows and, after them, those of the rows to keep among these ``indices``."""

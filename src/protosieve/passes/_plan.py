@@ -237,7 +237,7 @@ class Plan:
                 judge=judge,
                 records=records,
                 represented=self.target_sample.rows,
-                random=self.candidates.rows[: self.n_prototypes],
+                random=self.job.aside.allowed(self.encoding, self.candidates.rows)[: self.n_prototypes],
                 shown=self.data_sample(),
                 groups=groups,
             )

@@ -215,7 +215,9 @@ class Streamed(Value):
                 judge=judge,
                 records=records,
                 represented=sampled if target is None else target.candidates.rows,
-                random=encoding.transform(self.sample.rows.leading(self.n_prototypes)),
+                random=self.job.aside.allowed(encoding, encoding.transform(self.sample.rows.leading(self.sample.size)))[
+                    : self.n_prototypes
+                ],
                 shown=self._shown(encoding) if target is None else replace(target.data_sample(), is_target=True),
                 unlike=unlike,
             )

@@ -10,11 +10,10 @@ from protosieve.preprocess._columns import DateColumn, EmbeddedColumn, ImageColu
 from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._moments import SCALES
 from protosieve.preprocess._steps import Copied, Cycle, Missing, OneHot, Ranked, Step
-from protosieve.preprocess._wording import NUMBERING, SPELLING, listing
+from protosieve.preprocess._wording import NAMING, NUMBERING, listing
 
 _FEW = 8  # columns listed one by one
 _MANY = 20  # categories, if they are of half of the rows, may be texts
-_COMPARING = {NUMBERING: "features", SPELLING: "text"}  # all the same
 
 
 def description(
@@ -135,7 +134,7 @@ def _rounded(names: Sequence[str]) -> Iterator[str]:
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
     """Names by reason: "dropped: year, month, the same in every row"."""
     for reason, names in _by_word(why.items()).items():
-        option = _COMPARING.get(reason)
+        option = "features" if reason == NUMBERING else "text" if reason.endswith(NAMING) else None
         remedy = f"; {arg(option)} compares the columns it names" if option else ""
         yield f"{what}: {listing(names)}, {reason}{remedy}"
 

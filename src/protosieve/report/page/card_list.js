@@ -41,12 +41,13 @@ function haystack(card) {
   return said
     .filter((part) => part !== null && part !== undefined)
     .join("\n")
+    .normalize("NFKC")
     .toLocaleLowerCase();
 }
 
 // Positions of the cards that pass, in the order asked for. Ties keep the result's order.
 function passing() {
-  const sought = view.search.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const sought = view.search.normalize("NFKC").toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const least = (view.least / 100) * cardList.heaviest;
   const passes = (card, i) =>
     (!view.label || keyOf(card.label) === view.label) &&
