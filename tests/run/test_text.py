@@ -303,3 +303,28 @@ def test_few_rows_of_heavy_texts_are_learnt_from(folder, monkeypatch):
     monkeypatch.setattr(_row_sample, "_HELD", 1 << 14)
     assert set(pq.read_table(folder)["topic"].to_pylist()) == set(TOPICS)
     assert len(select(folder, 12, **ONLY)) == 12
+
+
+@pytest.mark.parametrize("half_life", [None, 2000])
+@pytest.mark.parametrize("goal", ["match", "cover"])
+def test_a_stream_whose_later_texts_have_other_words_learns_them_from_its_sample(goal, half_life):
+    rng, head = np.random.default_rng(0), [text for text, _ in texts_of_topics(LEARNT_FROM + 3000, 0)]
+    letters = "жзикл мнопр стуфх цчшщы эюябв"
+    topics = ["".join(rng.permutation(list(letters)))[:24] for _ in range(4)]
+    later = [" ".join(rng.permutation(topics[i % 4].split())) for i in range(4000)]
+    tables = [pa.table({"text": head}), pa.table({"text": later})]
+    found = select(iter(tables), 12, text="text", goal=goal, half_life=half_life)
+    assert "texts without a known word" in "".join(found.provenance["unlike_head"]["differences"])
+    assert found.n_seen == len(head) + 4000
+    chosen = found.table["text"].to_pylist()
+    assert [[*head, *later][row] for row in found.indices] == chosen
+    assert {frozenset(text.split()) for text in chosen} >= {frozenset(topic.split()) for topic in topics}
+    rows = found.encoding.encode({"text": topics})
+    assert (rows @ rows.T)[np.triu_indices(4, 1)].max() < 0.9
+    pieces = [pa.concat_tables(tables).slice(start, 777) for start in range(0, found.n_seen, 777)]
+    assert_same(select(iter(pieces), 12, text="text", goal=goal, half_life=half_life), found)
+
+
+def test_a_stream_of_texts_that_stay_alike_is_not_chosen_again():
+    table = pa.table({"text": [text for text, _ in texts_of_topics(LEARNT_FROM + 9000, 0)]})
+    assert select(iter([table]), 12, text="text").provenance["unlike_head"] is None

@@ -148,10 +148,16 @@ class Streamed(Value):
         """That of all rows so far; if the first were unlike the rest, chosen again from a sample of all."""
         assert self.choice is not None
         assert self.encoding is not None
+        if self.head is not None:
+            new = self.head.texts(self.survey.layout, self._sampled())
+            if new and self._are_enough(len(self.sample.shown.numbers)):
+                words = [one.words for one in new]
+                found = UnlikeHead(self.head.n_rows, words, len(self.sample.shown.numbers), None)
+                return self._with_texts_learnt_again()._chosen_again(found)
         fades = self.job.options.half_life is not None  # such a stream is to differ from its first rows
         unlike, again = (None, None) if self.head is None or fades else self._unlike(self.head, self.encoding)
         if again is not None:
-            return self._chosen_again(unlike, again)
+            return self._chosen_again(unlike)
         selector = self.choice.selector
         judge = selector.known_comparison()
         return self._finished(selector.result_, self.choice.records(), self.encoding, judge, unlike)
@@ -171,9 +177,27 @@ class Streamed(Value):
             words, matters = [*words, "distances between rows are others"], True
         if not words:
             return None, None
-        if not (matters and len(raw) >= min(_ENOUGH * self.n_prototypes, self.rows)):
+        if not (matters and self._are_enough(len(raw))):
             return UnlikeHead(head.n_rows, words, None, _LARGE if matters else _FEW), None
         return UnlikeHead(head.n_rows, words, len(raw), None), whole
+
+    def _are_enough(self, sampled: int) -> bool:
+        """Whether so many rows are enough to choose from again."""
+        return sampled >= min(_ENOUGH * self.n_prototypes, self.rows)
+
+    def _with_texts_learnt_again(self) -> "Streamed":
+        """The same, as if the sampled rows whose columns are kept were the first: texts are what all of them tell."""
+        assert self.sample.rows is not None
+        drawn, layout = self.sample.rows.settled(), copy.deepcopy(self.job.layout)
+        numbers = drawn.numbers[np.isin(drawn.numbers, self.sample.shown.numbers)]
+        table = self.sample.records().of(numbers).table
+        raw, _ = layout.raw(table, grow=True)
+        survey = Survey.of(layout)
+        survey.update(raw, Moments.of_strips(raw, FEWEST))
+        rows = replace(drawn, size=len(raw), held=SampledRows(raw, numbers, np.zeros(len(raw))))
+        twin = replace(self, survey=survey, sample=replace(self.sample, rows=rows))
+        twin.rows = self.rows
+        return twin
 
     def _width_differs(self, rows: Array) -> bool:
         """Of the kernel, were it learnt from all rows, encoded as they are."""
@@ -182,10 +206,11 @@ class Streamed(Value):
         before, after = (getattr(kernel, "width", None) for kernel in kernels)
         return isinstance(before, float) and isinstance(after, float) and ratio_differs(before, after)
 
-    def _chosen_again(self, unlike: UnlikeHead | None, encoding: Encoding) -> Prototypes:
+    def _chosen_again(self, unlike: UnlikeHead | None) -> Prototypes:
         """By what all rows say, from the uniform sample of them. O(sample (m d + m^2))."""
         assert self.sample.rows is not None
         sample, records = self.sample.rows.settled(), self.sample.records()
+        encoding = self._encoding(sample.held)
         numbers = sample.numbers[: len(records)]  # in the order of hashes: a stream may be sorted
         rows = encoding.transform(sample.rows[: len(numbers)])
         chosen, judge = by_sample(self.selector(self._kernel(rows), None), rows, self.rows, self.aside(encoding))

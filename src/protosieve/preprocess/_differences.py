@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from protosieve._state import storable
 from protosieve._typing import Array
 from protosieve.preprocess._categories import CategoryColumn
+from protosieve.preprocess._columns import TextColumn
 from protosieve.preprocess._encoding import Encoding
+from protosieve.preprocess._layout import Layout
 from protosieve.preprocess._steps import OneHot, Ranked, Scaled
 from protosieve.preprocess._survey import Survey
 from protosieve.preprocess._wording import NAMING, listing
@@ -19,6 +21,7 @@ _SHIFT = 0.25  # of a column's spread
 _APART = 0.1  # of two distribution functions: means and spreads of heavy tails differ by chance
 _SHARE = 0.01  # of all rows, in categories that the first rows do not tell apart
 _ERRORS = 4  # standard errors of a share
+_UNKNOWN = 0.02  # of the texts, without a word of the first rows
 _KEPT = 2048  # of the first rows
 
 
@@ -62,6 +65,17 @@ class FirstRows:
             *self._categories(head, survey, whole),
             *(ColumnDifference(f"{name} is dropped ({why})") for name, why in dropped),
         ]
+
+    def texts(self, layout: Layout, sample: Array) -> list[ColumnDifference]:
+        """Columns of text of which many rows of a sample, raw by this layout, have no word that the first rows have."""
+        found = []
+        for column, place in layout.placed():
+            if isinstance(column, TextColumn) and column.width:
+                last = place + column.width - 1  # is 1 where no word is known
+                then, now = (float(rows[:, last].mean()) for rows in (self.rows, sample))
+                if now - then > _UNKNOWN + _ERRORS * np.sqrt(then / len(self.rows)):
+                    found.append(ColumnDifference(f"{100 * now:.0f} % of {column.name} are texts without a known word"))
+        return found
 
     def _numbers(self, head: Encoding, whole: Encoding, sample: Array) -> Iterator[ColumnDifference]:
         before = {name: step for step, name, _ in _measures(head)}
