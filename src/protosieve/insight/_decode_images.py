@@ -25,10 +25,7 @@ def decoded(cell: Any, folders: Sequence[str]) -> Any:
     """A small Pillow image, or in words why there is none; paths are looked for in ``folders``, and nowhere else."""
     if is_missing(cell):
         return "no image in this row"
-    found = picture(cell, folders, _SIDE)
-    if not isinstance(found, str):
-        found.thumbnail((_SIDE, _SIDE))
-    return found
+    return picture(cell, folders, _SIDE)
 
 
 def encoded(image: Any, side: int) -> Thumbnail:

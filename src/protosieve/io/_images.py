@@ -53,8 +53,8 @@ class ImageFiles(Location):
 
 @final
 class ImageSource(FileSource):
-    """Image files, in a column ``path``. They are opened where rows are compared: files that are not
-    images are found then.
+    """Image files, in a column ``path``. They are opened where rows are compared: files that are not images are
+    found then.
     """
 
     format = "images"
