@@ -15,8 +15,7 @@ from protosieve import ProtoSwap
 from protosieve._pictures import is_image
 from protosieve.cli import main
 from protosieve.insight import _thumbnails
-from protosieve.insight._decode_images import decoded, encoded
-from protosieve.insight._thumbnails import png, pooled
+from protosieve.insight._thumbnails import decoded, encoded, png, pooled
 from protosieve.result.files import write_table
 from report_runs import run, told
 

@@ -3,6 +3,9 @@
 import base64
 import io
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from threading import Event
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +13,8 @@ import pytest
 from PIL import Image
 
 from oracles import image_row
-from protosieve import InputError
+from protosieve import InputError, _pictures
+from protosieve._pictures import picture
 from protosieve.preprocess import Layout
 from protosieve.preprocess._image_features import IMAGE_COLUMNS, rows_of_images
 
@@ -133,6 +137,59 @@ def test_photographs_stand_upright_and_the_first_frame_counts():
 def test_size_does_not_count_and_large_photographs_are_decoded_small():
     small, large = (stored(Image.fromarray(scene(0, size)), "JPEG", quality=95) for size in ((64, 64), (1600, 1200)))
     assert row(small) @ row(large) > 0.95
+
+
+@pytest.mark.parametrize("size", [(333, 251), (40, 1999), (700, 31)])
+@pytest.mark.parametrize("strip", [1, 5000])
+def test_images_shrink_in_strips_as_in_one_piece(size, strip, monkeypatch):
+    whole = Image.fromarray(scene(0, size))
+    wanted = np.asarray(whole.resize((32, 32), Image.Resampling.BILINEAR, reducing_gap=2))
+    numbers = np.asarray(whole.convert("L"), np.float32) / 255
+    numbers[::7, ::5] = np.nan
+    before = row(stored(Image.fromarray(numbers), "TIFF"))
+    monkeypatch.setattr(_pictures, "_STRIP", strip)
+    np.testing.assert_array_equal(picture(stored(whole), (), 32, square=True), wanted)
+    np.testing.assert_array_equal(row(stored(Image.fromarray(numbers), "TIFF")), before)
+    assert picture(stored(whole), (), 128).size == tuple(max(1, round(128 / max(size) * side)) for side in size)
+
+
+LARGE, MANY = stored(Image.new("L", (2100, 2000))), stored(Image.new("L", (1900, 2000)))
+
+
+@pytest.mark.parametrize(
+    ("cell", "alone"),
+    [
+        (LARGE, True),
+        (MANY, False),
+        (stored(Image.new("RGB", (2100, 2000)), "JPEG"), False),  # of which an eighth is decoded
+        (stored(Image.new("RGB", (2100, 2000)), "JPEG", progressive=True), True),
+    ],
+    ids=["large", "small", "photograph", "progressive"],
+)
+def test_large_images_are_decoded_one_at_a_time(cell, alone):
+    """While another is at work, a large one waits, in whatever thread, and others do not."""
+    end = Event()
+    with ThreadPoolExecutor(2) as pool:
+        other = _pictures._alone.submit(end.wait, 60)
+        calls = [pool.submit(picture, cell, (), 32) for _ in range(2)]
+        try:
+            if alone:
+                with pytest.raises(TimeoutError):
+                    calls[0].result(0.3)
+            else:
+                assert calls[0].result(30).size
+        finally:
+            end.set()
+        assert other.result(30)
+        assert [call.result(30).size for call in calls] == [calls[0].result().size] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12, where there are threads
+def test_forked_processes_decode_large_images_too():
+    wanted = picture(LARGE, (), 32)
+    with get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(picture, (LARGE, (), 32)).get(30) == wanted
 
 
 def test_cells_are_bytes_dicts_base64_and_paths(tmp_path, monkeypatch):

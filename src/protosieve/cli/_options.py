@@ -378,10 +378,10 @@ COMPARE = (
     *(_TOLD_APART if option.name == "label" else option for option in _COLUMNS), *_KERNEL,
     replace(_SAMPLE, help="Random rows that methods are compared on.", default=str(default.SAMPLE)), *_FILES, *_TOLD,
 )  # fmt: skip
-_READ = _option("text", "NAME", "A column of text to read.", panel="Report")
-_SEEN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
+_TEXT_SHOWN = _option("text", "NAME", "A column of text to read.", panel="Report")
+_IMAGE_SHOWN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
 _AGAIN = replace(_EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, _AGAIN, replace(_QUIET, panel="Output"))
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _IMAGE_SHOWN, _TEXT_SHOWN, _AGAIN, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

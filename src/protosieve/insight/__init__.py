@@ -8,7 +8,6 @@ where a column holds images.
 from protosieve.insight._cards import Card, cards_of
 from protosieve.insight._coverage import DataCoverage, Labels, Similarities, coverage_of, labels_of
 from protosieve.insight._criticisms import Criticisms, criticisms
-from protosieve.insight._decode_images import Thumbnail, folders_of
 from protosieve.insight._differences import Difference
 from protosieve.insight._feature_matches import CategoryMatch, FeatureMatches, NumberMatch, ValueShares, feature_matches
 from protosieve.insight._features import as_date
@@ -21,6 +20,7 @@ from protosieve.insight._result_with_data import ResultWithData
 from protosieve.insight._stream import ResidualTrace, stream_of
 from protosieve.insight._summary import Fact, GroupFact, Rerun, beyond_input, recent_past, unlike_head, worst_groups
 from protosieve.insight._text import shown
+from protosieve.insight._thumbnails import Thumbnail, folders_of
 from protosieve.insight._view import View, image_shape_of
 from protosieve.insight._words import words_of
 

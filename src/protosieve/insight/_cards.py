@@ -9,12 +9,11 @@ import numpy as np
 
 from protosieve._formatting import cut
 from protosieve.insight._columns import Columns
-from protosieve.insight._decode_images import Thumbnail
 from protosieve.insight._differences import Difference, differences
 from protosieve.insight._neighbours import Neighbour, neighbours_of
 from protosieve.insight._result_with_data import DescribedRows, ResultWithData
 from protosieve.insight._text import is_missing, shown
-from protosieve.insight._thumbnails import image_column, thumbnails
+from protosieve.insight._thumbnails import Thumbnail, image_column, thumbnails
 from protosieve.insight._words import words_of
 from protosieve.insight._worst_rows import WorstRows
 

@@ -1,31 +1,42 @@
-"""Thumbnails: rows that are images, or a column of them, within a budget of bytes."""
+"""Thumbnails: rows that are images, or a column of them, within a budget of bytes; none reaches the page as it was."""
 
+import io
 import math
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from protosieve._pictures import is_image
+from protosieve._pictures import is_image, picture
 from protosieve._typing import Array
 from protosieve.errors import InputError, arg
 from protosieve.insight._columns import Columns
-from protosieve.insight._decode_images import Thumbnail, decoded, encoded
 from protosieve.insight._features import features_of, list_column, number_columns
 from protosieve.insight._result_with_data import DescribedRows
+from protosieve.insight._text import is_missing
 from protosieve.insight._view import View
 from protosieve.result import Prototypes
 
 _BUDGET = 1_200_000  # bytes of all images together
 _SIDES = (128, 96, 64, 48)
+_FOLDERS = 20
 _FEW = 24
 _MOST = 1500  # images decoded: more do not fit even at the smallest
 _FULL = "left out to keep the page small"
 _COLOUR = {1: 0, 3: 2, 4: 6}  # of a PNG: grey, red-green-blue, and with transparency
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small image: "png" or "jpeg", and its bytes."""
+
+    kind: str
+    data: bytes
 
 
 def thumbnails(
@@ -59,6 +70,11 @@ def image_column(own: Columns) -> str | None:
     return None
 
 
+def folders_of(files: Iterable[str]) -> tuple[str, ...]:
+    """The first few folders that hold these files."""
+    return tuple(dict.fromkeys(str(Path(file).parent) for file in files if "://" not in file))[:_FOLDERS]
+
+
 def _decoded(column: str, group: DescribedRows, allowed: Sequence[str]) -> list[Any]:
     """Images, or why there are none. A path is looked for beside its own row's file first."""
     if column not in group.own:
@@ -68,6 +84,24 @@ def _decoded(column: str, group: DescribedRows, allowed: Sequence[str]) -> list[
     pairs = list(zip(group.own.cells(column), group.files, strict=True))
     found = [decoded(cell, folders[file]) for cell, file in pairs[:_MOST]]
     return found + [_FULL] * max(0, len(pairs) - _MOST)
+
+
+def decoded(cell: Any, folders: Sequence[str]) -> Any:
+    """A small Pillow image, or in words why there is none; paths are looked for in ``folders``, and nowhere else."""
+    return "no image in this row" if is_missing(cell) else picture(cell, folders, _SIDES[0])
+
+
+def encoded(image: Any, side: int) -> Thumbnail:
+    """An image of at most ``side``: as JPEG, or PNG where that is smaller or there is transparency."""
+    small = image.copy()
+    small.thumbnail((side, side))
+    small.info = {}  # neither places nor comments of the original
+    found = list[Thumbnail]()
+    for kind, how in [("png", {})] + [("jpeg", {"quality": 80})] * (small.mode == "RGB"):
+        sink = io.BytesIO()
+        small.save(sink, kind, **how)
+        found.append(Thumbnail(kind, sink.getvalue()))
+    return min(found, key=lambda one: len(one.data))
 
 
 def _from_rows(result: Prototypes, shape: tuple[int, ...], groups: Sequence[DescribedRows]) -> list[list[Any]]:

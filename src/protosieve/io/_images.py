@@ -35,7 +35,7 @@ class ImageFiles(Location):
     @property
     def identities(self) -> list[tuple[str, str]]:
         """Links among images are many, as in themes of icons, and stand for themselves."""
-        return [(os.path.normpath(path), path) for path in self.paths]
+        return [(os.path.abspath(path), path) for path in self.paths]  # noqa: PTH100  # follows no links
 
     def open(self) -> Opened:
         raise NotImplementedError("many files are not one stream")
@@ -53,7 +53,9 @@ class ImageFiles(Location):
 
 @final
 class ImageSource(FileSource):
-    """Image files, in a column ``path``. They are opened where rows are compared; what is none is found then."""
+    """Image files, in a column ``path``. They are opened where rows are compared: files that are not images are
+    found then.
+    """
 
     format = "images"
     title = "images"

@@ -285,11 +285,11 @@ def _compared(cells: pa.Array, folders: Folders) -> tuple[Array, Problems]:
     """Images as rows, and what is wrong with those that are none."""
     pixels, wrong = np.zeros((len(cells), SIDE, SIDE, 3), np.uint8), Problems()
     for row, cell in enumerate(cells.to_pylist()):
-        image = "is null" if cell is None else picture(cell, folders, SIDE)
+        image = "is null" if cell is None else picture(cell, folders, SIDE, square=True)
         if isinstance(image, str):
             wrong[row] = image if cell is None else f"holds {called(cell)}: {image}"
         else:
-            pixels[row] = on_grey(image, SIDE)
+            pixels[row] = on_grey(image)
     return rows_of_images(pixels), wrong
 
 

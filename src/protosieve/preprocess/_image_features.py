@@ -1,4 +1,4 @@
-"""How an image becomes numbers: where its edges are and how they turn, and its colours; it looks for looks alone.
+"""How an image becomes numbers: where its edges are and how they turn, and its colours; only appearance counts.
 
 An image is squeezed to 32 x 32 pixels. For every pixel the colour that changes most tells how strong an edge is there,
 and its direction, light to dark. Of 4 x 4 places that overlap there are 16 directions; what lies between two counts to
