@@ -74,7 +74,7 @@ def test_it_is_as_if_the_vectors_stood_in_a_column(module, goal, sample):
     table = frame()
     found = select(table, 12, embed=module("embed"), goal=goal, sample=sample, **ONLY)
     name = module("embed")
-    vectors = _embed.vectors(name, [text.encode() for text in table["text"]], bytes.decode)
+    vectors = _embed.vectors(name, _embed.version_of(name), [text.encode() for text in table["text"]])
     stored = pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), 6)})
     assert_same(found, select(stored, 12, embedding="vector", goal=goal, sample=sample))
     assert set(table["topic"].iloc[found.indices]) == set(TOPICS)
@@ -261,10 +261,10 @@ def test_rows_that_a_model_fails_for_are_named(module, place):
         InputError, match=r"rows.csv, row 421: .*:faulty failed: RuntimeError: no such word; fix that, "
     ):
         select(place / "rows.csv", 10, embed=module("faulty"), **ONLY)
-    table["text"] = [f"crowd {i}" for i in range(ROWS)]
+    table["text"] = [f"row {i}" for i in range(ROWS)]
     table.to_csv(place / "rows.csv", index=False)
-    with pytest.raises(InputError, match=r"rows.csv, rows 0 to 255: .*:faulty failed: MemoryError; fix that"):
-        select(place / "rows.csv", 10, embed=module("faulty"), **ONLY)
+    with pytest.raises(InputError, match=r"rows.csv, rows 512 to 767: .*:wider gives vectors of 4 numbers, and of 3"):
+        select(place / "rows.csv", 10, embed=module("wider"), **ONLY)
 
 
 def test_rows_without_a_vector_are_bad_rows(module, folder, place):

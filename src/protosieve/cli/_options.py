@@ -379,8 +379,10 @@ COMPARE = (
 )  # fmt: skip
 _READ = _option("text", "NAME", "A column of text to read.", panel="Report")
 _SEEN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
-_AGAIN = replace(_EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, _AGAIN, replace(_QUIET, panel="Output"))
+_EMBED_OF_RESULT = replace(
+    _EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report"
+)
+REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _SEEN, _READ, _EMBED_OF_RESULT, replace(_QUIET, panel="Output"))
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 
