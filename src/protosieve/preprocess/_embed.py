@@ -1,4 +1,4 @@
-"""Models that turn texts or images into vectors: found by name, called for a batch, and what they gave kept on disk.
+"""Models that turn texts into vectors: found by name, called for a batch, and what they gave kept on disk.
 
 A model's vector may differ in its last bits with the others of its batch. So what is kept counts: where it is known, a
 model is not asked again, and of two processes that ask at once the first to write it down is right. All passes of a
