@@ -49,7 +49,8 @@ SURFACE = {
         "free_name", "own_names",
     ],
     "protosieve.result.files": [
-        "Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_table",
+        "Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_result",
+        "write_table",
     ],
     "protosieve.weights": [
         "GRADIENT_TOLERANCE", "EqualWeights", "Newton", "NonNegativeQP", "Point", "Projection", "Projections",

@@ -1,14 +1,21 @@
 """Models by name, and the vectors that are kept of them."""
 
 import copy
+import importlib
 import json
+import os
 import pickle
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from select import select
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +24,7 @@ import pytest
 from embedding_models import Module
 from protosieve import InputError, OutputError, ParameterError
 from protosieve.preprocess import BATCH, EmbedError, Encoding, Layout, Survey, check_shared, model_named
-from protosieve.preprocess._embed import _NAMES, _digest, _kept, vectors, version_of
+from protosieve.preprocess._embed import _NAMES, _digest, _load, _open_file, vectors, version_of
 from volumes import volume
 
 TEXTS = ["cats sit", "cats sat", "dogs run", "", "dogs ran", "stocks fell"]
@@ -37,7 +44,8 @@ def module(place):
 
 
 def embedded(name, texts):
-    return vectors(model_named(name), [text.encode() for text in texts], bytes.decode)
+    name = model_named(name)
+    return vectors(name, version_of(name), [text.encode() for text in texts])
 
 
 def normed(rows):
@@ -86,7 +94,7 @@ def test_what_was_written_first_counts(module):
 
 def test_of_two_processes_that_embed_at_once_the_first_to_write_is_right():
     def model(texts):
-        with _kept(_NAMES[name].place) as other:
+        with _open_file(_NAMES[name].place) as other:
             other.keep((_digest(text.encode()), np.array([0, 1], np.float32)) for text in texts)
         return [[1.0, 0.0]] * len(texts)
 
@@ -108,18 +116,104 @@ def test_threads_and_processes_share_what_is_kept(module):
         np.testing.assert_array_equal(one, found[0])
 
 
+PROGRAM = """
+import numpy
+from protosieve.preprocess import model_named
+from protosieve.preprocess._embed import vectors, version_of
+name = {!r}
+numpy.save("found", vectors(model_named(name), version_of(name), [b"a"]))
+"""
+
+
 def test_another_version_of_a_module_has_vectors_of_its_own(module, place):
     before = version_of(module("embed"))
     embedded(module("embed"), TEXTS)
     (file,) = (place / "kept").glob("*.sqlite")
     module.path.write_text(module.path.read_text().replace("0.3 *", "0.7 *"))
     assert version_of(module("embed")) != before
-    program = (
-        "from protosieve.preprocess import model_named\nfrom protosieve.preprocess._embed import vectors\n"
-        f"vectors(model_named({module('embed')!r}), [b'a'], bytes.decode)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", PROGRAM.format(module("embed"))], check=True)
     assert len(set((place / "kept").glob("*.sqlite")) - {file}) == 1
+
+
+@pytest.mark.parametrize("first", ["imported", "asked"])
+def test_a_module_that_was_changed_after_it_was_imported_is_refused(module, place, monkeypatch, first):
+    """Else vectors of the old text would be kept as those of the new one, for every later process."""
+    with monkeypatch.context() as only:
+        only.syspath_prepend(place)
+        loaded = importlib.import_module(module.name)
+    if first == "asked":
+        embedded(module("embed"), ["a"])
+    module.path.write_text(module.path.read_text().replace("0.3 *", "0.75 *"))
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"cannot be loaded: ImportError: .*py was changed after it was imported; "
+        ):
+            embedded(module("embed"), ["a"])
+    monkeypatch.syspath_prepend(place)
+    importlib.reload(loaded)
+    subprocess.run([sys.executable, "-c", PROGRAM.format(module("embed"))], check=True)
+    np.testing.assert_array_equal(embedded(module("embed"), ["a"]), np.load("found.npy"))
+    np.testing.assert_allclose(np.load("found.npy"), normed(loaded.embed(["a"])), rtol=1e-6)
+
+
+def test_a_constant_that_was_changed_after_it_was_used_is_noticed_too(module):
+    embedded(module("embed"), ["a"])
+    module.path.write_text(module.path.read_text().replace("NUMBER = 7", "NUMBER = 8"))
+    with pytest.raises(InputError, match="was changed after it was imported"):
+        embedded(module("embed"), ["a"])
+
+
+def test_a_module_that_others_imported_and_that_is_as_it_was_is_run(place, monkeypatch):
+    """With functions of other files, wrapped ones and ones that are made."""
+    source = """
+import functools, json, os
+loads = json.loads
+def made(n):
+    def inner(texts): return [[n, len(one)] for one in texts]
+    return inner
+def noted(function):
+    @functools.wraps(function)
+    def call(texts): return function(texts)
+    return call
+@functools.cache
+def model(): return made(1)
+@noted
+def embed(texts): return model()(texts)
+other = made(2)
+short = lambda texts: other(texts)
+"""
+    own = Module(place, source)
+    monkeypatch.syspath_prepend(place)
+    importlib.import_module(own.name)
+    for function in ("embed", "other", "short"):
+        assert embedded(own(function), ["a"]).shape == (1, 2)
+
+
+def test_the_working_folder_is_looked_at_for_the_model_alone(module, place):
+    """Files of data may lie there, under names that others import later."""
+    beside = Module(place, "raise OSError('not asked for')")
+    embedded(module("embed"), ["a"])
+    version_of(module("embed"))
+    assert not {"", str(place)} & set(sys.path)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(beside.name)
+
+
+def test_a_module_may_be_in_an_archive(module, place, monkeypatch):
+    with zipfile.ZipFile(place / "some.zip", "w") as archive:
+        archive.writestr("zipped_model.py", "def embed(texts): return [[1.0, 0.0]] * len(texts)")
+    monkeypatch.syspath_prepend(str(place / "some.zip"))
+    np.testing.assert_array_equal(embedded("zipped_model:embed", ["a"]), [[1, 0]])
+    assert version_of("zipped_model:embed")
+
+
+def test_a_module_that_cannot_be_read_is_told_of(module, monkeypatch):
+    def refused(loader, path):
+        raise PermissionError("no")
+
+    monkeypatch.setattr("importlib.machinery.SourceFileLoader.get_data", refused)
+    with pytest.raises(InputError, match="cannot be loaded: PermissionError: no"):
+        version_of(module("embed"))
 
 
 # -- names
@@ -225,13 +319,17 @@ def test_the_text_that_a_model_fails_for_is_found(module):
         embedded(module("faulty"), texts)
     assert (found.value.first, found.value.last) == (417, 417)
     assert len(module.texts) == 256 + (417 - 256)  # of the batch those before it, one by one
+    texts[417] = "this does not"
+    embedded(module("faulty"), texts)
+    assert sorted(module.texts) == sorted(texts)  # and they were kept
 
 
-def test_a_batch_that_fails_though_none_of_its_texts_does_is_told_of(module):
+def test_where_a_batch_fails_though_none_of_its_texts_does_each_is_asked_for_alone(module):
     texts = [f"word {i}" for i in range(256)] + [f"crowd {i}" for i in range(5)]
-    with pytest.raises(EmbedError, match=r"failed: MemoryError; fix that") as found:
-        embedded(module("faulty"), texts)
-    assert (found.value.first, found.value.last) == (256, 260)
+    found = embedded(module("faulty"), texts)
+    assert sorted(module.texts) == sorted(texts)
+    np.testing.assert_array_equal(found, embedded(module("faulty"), texts))
+    np.testing.assert_allclose(found, normed(sys.modules[module.name].embed(texts)), rtol=1e-6)
 
 
 def test_a_text_without_a_vector_is_nan_and_others_are_not(module):
@@ -317,6 +415,85 @@ def test_a_folder_that_cannot_be_written_is_told_of(module, place):
         embedded(module("embed"), TEXTS)
 
 
+def test_where_nobody_is_at_home_the_folder_must_be_named(module, monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("pathlib.Path.home", nowhere)
+    embedded(module("embed"), TEXTS)
+    monkeypatch.delenv("PROTOSIEVE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    embedded(module("embed"), TEXTS)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    with pytest.raises(
+        OutputError, match=r"^vectors cannot be kept: Could not .*; name a folder in the environment as PR"
+    ):
+        embedded(module("embed"), TEXTS)
+
+
+# -- forks
+
+
+def fork(function):
+    """What a fork of this process says of it."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(write, repr(function()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        is_told, _, _ = select([told], [], [], 20)
+        if not is_told:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return told.read()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_does_not_wait_for_threads_that_it_does_not_have(module):
+    embedded(module("embed"), ["a"])
+    entered, go_on = threading.Event(), threading.Event()
+
+    def waits(texts):
+        entered.set()
+        assert go_on.wait(60)
+        return [[1.0]] * len(texts)
+
+    with ThreadPoolExecutor(1) as other:
+        asked = other.submit(embedded, waits, ["a"])
+        assert entered.wait(10)
+        try:
+            assert fork(lambda: embedded(module("embed"), ["a", "b"]).shape) == "(2, 6)"
+        finally:
+            go_on.set()
+        asked.result()
+
+
+def test_vectors_of_a_function_of_this_process_go_when_it_ends_and_not_with_its_forks():
+    program = """
+import os, sys
+from protosieve.preprocess import model_named
+from protosieve.preprocess._embed import _NAMES, vectors
+names = [model_named(lambda texts: [[1.0]]), model_named(lambda texts: [[2.0]])]
+for name in names:
+    vectors(name, "", [b"a"])
+    child = os.fork()
+    if not child:
+        sys.exit()
+    os.waitpid(child, 0)
+    assert _NAMES[name].place.exists()
+    print(_NAMES[name].place)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    one, other = ended.stdout.split()
+    assert one != other
+    assert not Path(one).parent.exists()
+    assert not Path(other).parent.exists()
+
+
 # -- columns, and names in files
 
 
@@ -367,7 +544,7 @@ def test_names_in_files_are_not_run(module, carried, place):
 
 
 def known_to_others(column):
-    return vectors(column.model, [b"a"], bytes.decode)
+    return vectors(column.model, column.version, [b"a"])
 
 
 def test_a_pickle_takes_the_right_to_be_run_with_it(module):
@@ -382,8 +559,9 @@ def test_new_rows_that_cannot_be_embedded_are_named(module):
         encoding.encode({"text": ["a", "fails"], "size": [1, 2]})
     with pytest.raises(InputError, match=r"^row 1: column 'text' has no vector: .* gives NaN or infinite values; fix"):
         encoding.encode({"text": ["a", "nothing"], "size": [1, 2]})
-    with pytest.raises(InputError, match=r"^rows 0 to 3: .* failed: MemoryError"):
-        encoding.encode({"text": [f"crowd {i}" for i in range(4)], "size": [1, 2, 3, 4]})
+    uneven = renamed(encoding, model_named(lambda texts: np.ones((len(texts), 3))))
+    with pytest.raises(InputError, match=r"^rows 0 to 3: .* gives vectors of 3 numbers, and of 6 before"):
+        uneven.encode({"text": list("abcd"), "size": [1, 2, 3, 4]})
 
 
 # -- the libraries, by stand-ins that are called as they are
@@ -417,11 +595,9 @@ class Model:
         return self
     def encode_text(self, tokens):
         return Tensor(np.stack([tokens.array.sum(axis=1), np.ones(len(tokens.array))], axis=1))
-    def encode_image(self, images):
-        return Tensor(images.array)
 def create_model_and_transforms(model_name, pretrained=None, device="cpu"):
     assert (model_name, pretrained) in [("some", "model"), ("hf-hub:some/model", None)], (model_name, pretrained)
-    return Model(), None, lambda image: Tensor(np.array([image, 1.0]))
+    return Model(), None, None
 def get_tokenizer(model_name):
     def tokens(texts):
         assert len(texts) <= 32
@@ -440,7 +616,6 @@ class Tensor:
 class cuda:
     is_available = staticmethod(lambda: False)
 no_grad = contextlib.nullcontext
-def stack(parts): return Tensor(np.stack([one.array for one in parts]))
 """,
 }
 
@@ -465,11 +640,6 @@ def test_libraries_are_called_by_their_prefix(libraries, name):
     np.testing.assert_allclose(embedded(name, texts), normed([[len(text), 1] for text in texts]), rtol=1e-6)
 
 
-def test_open_clip_takes_images_too(libraries):
-    found = vectors(model_named("open_clip:some/model"), [b"3", b"1"], int)
-    np.testing.assert_allclose(found, normed([[3, 1], [1, 1]]), rtol=1e-6)
-
-
 def test_a_model_of_open_clip_needs_weights(libraries):
     with pytest.raises(InputError, match="cannot be loaded: ValueError: there are no weights; give some, such as"):
         embedded("open_clip:ViT-B-32", ["a"])
@@ -482,6 +652,8 @@ def test_a_model_in_a_folder_that_changes_is_another(libraries, place):
     assert version_of("model2vec:own") == before != version_of("model2vec:other")
     (place / "own" / "weights").write_text("12")
     assert version_of("model2vec:own") != before
+    _load("model2vec:some/model", "1")
+    assert _load("model2vec:some/model", "1") is not _load("model2vec:some/model", "2")
     before = version_of("open_clip:some/own/weights")
     (place / "own" / "weights").write_text("123")
     assert version_of("open_clip:some/own/weights") != before

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from embedding_models import Module
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
 ROWS = 900
 ONLY = {"features": "text", "text": "text", "id": "id"}
+ALONE = {"features": "text", "text": "text"}
 BESIDE = {"text": "text", "label": "topic", "id": "id"}
 
 
@@ -72,7 +74,7 @@ def test_it_is_as_if_the_vectors_stood_in_a_column(module, goal, sample):
     table = frame()
     found = select(table, 12, embed=module("embed"), goal=goal, sample=sample, **ONLY)
     name = module("embed")
-    vectors = _embed.vectors(name, [text.encode() for text in table["text"]], bytes.decode)
+    vectors = _embed.vectors(name, _embed.version_of(name), [text.encode() for text in table["text"]])
     stored = pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), 6)})
     assert_same(found, select(stored, 12, embedding="vector", goal=goal, sample=sample))
     assert set(table["topic"].iloc[found.indices]) == set(TOPICS)
@@ -259,10 +261,10 @@ def test_rows_that_a_model_fails_for_are_named(module, place):
         InputError, match=r"rows.csv, row 421: .*:faulty failed: RuntimeError: no such word; fix that, "
     ):
         select(place / "rows.csv", 10, embed=module("faulty"), **ONLY)
-    table["text"] = [f"crowd {i}" for i in range(ROWS)]
+    table["text"] = [f"row {i}" for i in range(ROWS)]
     table.to_csv(place / "rows.csv", index=False)
-    with pytest.raises(InputError, match=r"rows.csv, rows 0 to 255: .*:faulty failed: MemoryError; fix that"):
-        select(place / "rows.csv", 10, embed=module("faulty"), **ONLY)
+    with pytest.raises(InputError, match=r"rows.csv, rows 512 to 767: .*:wider gives vectors of 4 numbers, and of 3"):
+        select(place / "rows.csv", 10, embed=module("wider"), **ONLY)
 
 
 def test_rows_without_a_vector_are_bad_rows(module, folder, place):
@@ -293,6 +295,44 @@ def test_a_result_file_is_read_without_its_model(module, place):
     assert again.provenance["encoding"]["models"] == {
         "text": {"model": module("embed"), "version": _embed.version_of(module("embed"))}
     }
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_result_file_holds_four_bytes_a_number(place, ending):
+    """Texts of a user who has a column of the same name as ours for that."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"text": [f"text {i}" for i in range(400)], "encoded": "x"})
+    found = select(
+        table, 400, embed=lambda texts: rng.normal(size=(len(texts), 2000)), output=place / f"out.{ending}", **ALONE
+    )
+    numbers = found.rows.size
+    assert 4 * numbers < (place / f"out.{ending}").stat().st_size < 4.3 * numbers
+    again = Prototypes.read(place / f"out.{ending}")
+    np.testing.assert_array_equal(again.rows, found.rows.astype(np.float32))
+    assert again.table.equals(found.table)
+    assert again.provenance.keys() == found.provenance.keys()
+    again.save(place / f"again.{ending}")
+    assert (place / f"again.{ending}").read_bytes() == (place / f"out.{ending}").read_bytes()
+
+
+def test_the_vectors_in_a_result_file_are_checked(place):
+    select(frame(), 10, embed=lambda texts: [[len(text), 1.0] for text in texts], output=place / "out.parquet", **ONLY)
+    table = pq.read_table(place / "out.parquet")
+    wrong = [None] * 10, [b"ab"] * 10, [np.full(2, np.nan, "<f4").tobytes()] * 10, [b"abcd"] * 10, range(10)
+    for column in wrong:
+        changed = table.drop_columns("encoded").append_column("encoded", pa.array(column))
+        pq.write_table(changed.replace_schema_metadata(table.schema.metadata), place / "changed.parquet")
+        with pytest.raises(InputError, match=r"changed.parquet: is damaged, was changed or is of another version"):
+            Prototypes.read(place / "changed.parquet")
+
+
+def test_a_result_file_is_input_and_rows_to_keep(module, place):
+    asked = {"embed": module("embed"), **ONLY}
+    found = select(frame(), 10, output=place / "out.parquet", **asked)
+    for named in (ONLY, BESIDE):
+        assert len(select(place / "out.parquet", 3, embed=module("embed"), **named)) == 3
+    kept = select(frame(), 20, keep=place / "out.parquet", goal="cover", **asked)
+    assert sorted(map(tuple, kept.rows[~kept.is_new])) == sorted(map(tuple, found.rows.astype(np.float32)))
 
 
 def test_the_files_of_a_result_are_looked_at_with_its_model_given_again(module, folder, place, monkeypatch):

@@ -380,8 +380,12 @@ COMPARE = (
 )  # fmt: skip
 _TEXT_SHOWN = _option("text", "NAME", "A column of text to read.", panel="Report")
 _IMAGE_SHOWN = _option("image", "NAME", "A column of images: paths, bytes or base64.", panel="Report")
-_AGAIN = replace(_EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report")
-REPORT = (_RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _IMAGE_SHOWN, _TEXT_SHOWN, _AGAIN, replace(_QUIET, panel="Output"))
+_MODEL_SHOWN = replace(
+    _EMBED, help="The model that select embedded texts by: names in files are not run.", panel="Report"
+)
+REPORT = (
+    _RESULT, *_OF_RESULT, _LABEL, *_SHOWN, _IMAGE_SHOWN, _TEXT_SHOWN, _MODEL_SHOWN, replace(_QUIET, panel="Output"),
+)  # fmt: skip
 
 _EVERY = {option.name: option for option in (*REPORT, *COMPARE, *SELECT)}
 

@@ -341,9 +341,7 @@ def _raw(part: _Part, piece: Piece, layout: Layout, grow: bool) -> tuple[Array, 
     try:
         return layout.raw(piece.table, grow, part.folders)
     except EmbedError as error:
-        first, last = int(piece.numbers[error.first]), int(piece.numbers[error.last])
-        place = f"row {first}" if first == last else f"rows {first} to {last}"
-        raise InputError(f"{part.name}, {place}: {error.marked}") from error
+        raise InputError(f"{part.name}, {error.at(piece.numbers.tolist())}: {error.marked}") from error
 
 
 def _usable(part: _Part, piece: Piece, converted: tuple[Array, list[tuple[int, str]]], bad: BadRows) -> _UsableRows:

@@ -1,7 +1,6 @@
 """From a selection to a result: shares, the users' own rows, a comparison with random rows, and provenance."""
 
 import dataclasses
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -192,7 +191,6 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
         "beyond_input": found.beyond,
         "unlike_head": None if found.unlike is None else dataclasses.asdict(found.unlike),
         "encoding": found.encoding.as_dict(),
-        "encoded": _encoded(found),
         "renamed": renamed,
         "selector": result.selector,
         "n_prototypes": found.n_prototypes,
@@ -217,13 +215,6 @@ def _provenance(found: Selected, renamed: dict[str, str], random_residual: float
         "residual_of_random_rows": random_residual,
         "groups": None if found.groups is None else found.groups.figures,
     }
-
-
-def _encoded(found: Selected) -> str | None:
-    """The prototypes' own rows, where only a model could make them again: a file is read without one."""
-    if not found.encoding.layout.embedded:
-        return None
-    return b64encode(found.result.rows.astype("<f4").tobytes()).decode()
 
 
 def _named(file: dict[str, Any]) -> dict[str, Any]:

@@ -305,7 +305,7 @@ class EmbeddedColumn(EmbeddingColumn):
     kind: ClassVar[str] = "embedded"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sent, (vars(self), is_known(self.model))
+        return _unpickled, (vars(self), is_known(self.model))
 
     def meet(self, cells: pa.Array) -> None:
         self.length = self._vectors(cells[:BATCH]).shape[1]
@@ -325,18 +325,14 @@ class EmbeddedColumn(EmbeddingColumn):
 
     def _vectors(self, cells: pa.Array) -> Array:
         texts = as_text(cells).cast(pa.large_binary()).fill_null(b"").to_pylist()
-        return vectors(self.model, texts, _decoded)
+        return vectors(self.model, self.version, texts)
 
 
-def _sent(fields: dict[str, Any], is_known: bool) -> EmbeddedColumn:
+def _unpickled(fields: dict[str, Any], is_known: bool) -> EmbeddedColumn:
     """A column that came from another process, where its model may be run, or not."""
     if is_known:
         model_named(fields["model"])
     return EmbeddedColumn(**fields)
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 def as_text(cells: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Models that turn texts or images into vectors: found by name, called for a batch, and what they gave kept on disk.
+"""Models that turn texts into vectors: found by name, called for a batch, and what they gave kept on disk.
 
 A model's vector may differ in its last bits with the others of its batch. So what is kept counts: where it is known, a
 model is not asked again, and of two processes that ask at once the first to write it down is right. All passes of a
@@ -8,22 +8,27 @@ A name is run where someone who may do so has said it in this process: as an arg
 anyway. Names in state files and results are data.
 """
 
+import atexit
 import hashlib
 import importlib
+import inspect
 import os
+import shutil
 import sqlite3
 import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,11 +37,11 @@ from numpy.typing import NDArray
 from protosieve._doors import library
 from protosieve.errors import InputError, OutputError, ParameterError, arg
 
-Embed: TypeAlias = Callable[[list[Any]], Any]  # some texts or images to a matrix with a row for each
+Embed: TypeAlias = Callable[[list[str]], Any]  # texts to a matrix with a row for each
 
 BATCH = 256
 _WIDEST = 1 << 16  # numbers in a vector
-_AT_ONCE = 32  # images or texts, by models that do not cut batches themselves
+_AT_ONCE = 32  # texts, by models that do not cut batches themselves
 _PATIENCE = 600.0  # seconds for others who write
 _FOLDER = "PROTOSIEVE_CACHE"
 _EXAMPLE = "give one such as sentence-transformers:all-MiniLM-L6-v2, or module:function for your own"
@@ -49,29 +54,43 @@ class EmbedError(InputError):
         super().__init__(message)
         self.first, self.last = first, last
 
+    def at(self, numbers: Sequence[int]) -> str:
+        """These rows, by their numbers."""
+        first, last = numbers[self.first], numbers[self.last]
+        return f"row {first}" if first == last else f"rows {first} to {last}"
 
-def vectors(name: str, contents: Sequence[bytes], opened: Callable[[bytes], Any]) -> NDArray[np.float32]:
+
+def vectors(name: str, version: str, texts: Sequence[bytes]) -> NDArray[np.float32]:
     """A row of length one for each, by the model of this name; what it has no vector for has NaN.
 
-    ``opened`` makes of contents what the model takes. Those that are kept cost a look at the disk; the model is called
-    for others, by one thread at a time. Memory is that of the vectors and of a batch.
+    The model is loaded once for each ``version`` that `version_of` gave. Texts that are kept cost a look at the disk;
+    it is called for others, by one thread at a time. Memory is that of the vectors and of a batch.
 
     >>> name = model_named(lambda texts: [[len(text), 0] for text in texts])
-    >>> vectors(name, [b"some", b"more"], bytes.decode)
+    >>> vectors(name, "", [b"some", b"more"])
     array([[1., 0.],
            [1., 0.]], dtype=float32)
     """
-    if not contents:
+    if not texts:
         return np.zeros((0, 0), np.float32)
-    with _ONE:
-        model = _loaded(name)
-        with _kept(model.place) as known:
-            starts = range(0, len(contents), BATCH)
-            parts = [_batch(model, known, contents[start : start + BATCH], opened, start) for start in starts]
+    with _LOCK:
+        model = _loaded(name, version)
+        with _open_file(model.place) as known:
+            parts = [_batch(model, known, texts[start : start + BATCH], start) for start in range(0, len(texts), BATCH)]
     return np.concatenate(parts)
 
 
-_ONE = threading.RLock()  # models have threads of their own, and torch is not loaded by two
+_LOCK = threading.RLock()  # models have threads of their own, and torch is not loaded by two
+
+
+def _new_lock() -> None:
+    """For a fork: the thread that holds the lock may not be there."""
+    global _LOCK
+    _LOCK = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 # -- names
@@ -84,11 +103,11 @@ class _Model:
     name: str
     embed: Embed
     file: str
-    folder: TemporaryDirectory[str] | None = None
+    folder: Path | None = None
 
     @property
     def place(self) -> Path:
-        return (_folder() if self.folder is None else Path(self.folder.name)) / self.file
+        return (_folder() if self.folder is None else self.folder) / self.file
 
 
 _NAMES: dict[str, _Model | None] = {}  # that may be run; with their model those that only this process has
@@ -107,9 +126,18 @@ def model_named(given: str | Embed) -> str:
     for name, model in list(_NAMES.items()):
         if model is not None and model.embed == given:
             return name
-    name = f"{module}:{title}#{token_hex(4)}"  # no file names it by chance
-    _NAMES[name] = _Model(name, given, "vectors.sqlite", TemporaryDirectory(prefix="protosieve"))
+    unique = token_hex(4)  # no file names it by chance
+    name = f"{module}:{title}#{unique}"
+    _NAMES[name] = _Model(name, given, f"{unique}.sqlite", _own_folder())
     return name
+
+
+@cache
+def _own_folder() -> Path:
+    """One that goes when this process ends, and not when a fork of it does."""
+    folder, owner = mkdtemp(prefix="protosieve"), os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == owner else None)
+    return Path(folder)
 
 
 def is_known(name: str) -> bool:
@@ -127,7 +155,10 @@ def check_shared(name: str | None, place: str) -> None:
 
 
 def version_of(name: str) -> str:
-    """What a model is besides its name, as far as files tell; `ParameterError` where there is none. Loads nothing."""
+    """What a model is besides its name, as far as files tell; `ParameterError` where there is none.
+
+    Loads nothing, but for the packages that a module is in.
+    """
     if _NAMES.get(name) is not None:
         return ""
     prefix, colon, rest = name.partition(":")
@@ -138,20 +169,38 @@ def version_of(name: str) -> str:
         if find_spec(module) is None:
             raise ParameterError(f"{arg('embed', name)} needs {module}, which is not installed: pip install {package}")
         return f"{_installed(package)} {_stamp(rest.partition('/')[2] if prefix == 'open_clip' else rest)}".strip()
-    if not {"", str(Path.cwd())} & set(sys.path):  # as ``python -m`` has it
-        sys.path.append(str(Path.cwd()))
-    importlib.invalidate_caches()
     try:
-        found = find_spec(prefix)
+        with _from_here():
+            found = find_spec(prefix)
+        loader: Any = found and found.loader
+        text = loader.get_data(found.origin) if found and found.has_location else b""
     except (ModuleNotFoundError, ValueError):  # of a package that is not there, or of __main__
         found = None
-    except Exception as error:  # of a package that is, and fails
+    except Exception as error:  # of a package that is, and fails, or of a file
         raise _unloaded(name, error) from error
     if found is None:
         raise ParameterError(
             f"{arg('embed', name)}: there is no module {prefix!r}, neither installed nor in {Path.cwd()}; {_EXAMPLE}"
         )
-    return _digest(Path(found.origin).read_bytes()).hex() if found.origin and found.has_location else ""
+    return _digest(text).hex() if text else ""
+
+
+@contextmanager
+def _from_here() -> Iterator[None]:
+    """Modules are looked for in the working folder too, as by ``python -m``; not for longer: data may lie there."""
+    here = str(Path.cwd())
+    with _LOCK:
+        if {"", here} & set(sys.path):
+            here = ""
+        else:
+            sys.path.append(here)
+        importlib.invalidate_caches()
+        try:
+            yield
+        finally:
+            if here:
+                with suppress(ValueError):  # the module did so
+                    sys.path.remove(here)
 
 
 def _installed(package: str) -> str:
@@ -174,20 +223,21 @@ def _stamp(path: str) -> str:
 # -- models
 
 
-def _loaded(name: str) -> _Model:
+def _loaded(name: str, version: str) -> _Model:
     if not is_known(name):
         raise InputError(
             f"rows become vectors by {name!r}, and a name that was read from a file is not run; if you trust it, give "
             f"it again with {arg('embed', name)}"
         )
-    return _NAMES[name] or _load(name)
+    return _NAMES[name] or _load(name, version)
 
 
 @cache
-def _load(name: str) -> _Model:
+def _load(name: str, _version: str) -> _Model:
+    """Once for each version asked for; vectors go under that found now, as an encoding may be from elsewhere."""
     prefix, _, rest = name.partition(":")
     said = version_of(name)
-    load = _LIBRARIES[prefix][2] if prefix in _LIBRARIES else lambda rest: _function(prefix, rest)
+    load = _LIBRARIES[prefix][2] if prefix in _LIBRARIES else lambda rest: _function(prefix, rest, said)
     try:
         embed = load(rest)
     except Exception as error:
@@ -199,14 +249,44 @@ def _unloaded(name: str, error: Exception) -> InputError:
     return InputError(f"{arg('embed', name)} cannot be loaded: {_cause(error)}")
 
 
-def _function(module: str, path: str) -> Embed:
-    found: Any = importlib.import_module(module)
+_AS_LOADED: dict[str, tuple[Any, str]] = {}  # modules: their specs, which are new after a reload, and versions
+
+
+def _function(module: str, path: str, said: str) -> Embed:
+    known = sys.modules.get(module)
+    with _from_here():
+        loaded = importlib.import_module(module)
+    spec, before = _AS_LOADED.get(module, (None, ""))
+    is_noted = spec is not None and spec is loaded.__spec__
+    is_right = before == said if is_noted else known is None or _is_unchanged(loaded)
+    if not is_right:
+        raise ImportError(f"{loaded.__file__} was changed after it was imported; reload the module, or start anew")
+    _AS_LOADED[module] = loaded.__spec__, said
+    found: Any = loaded
     for part in path.split("."):
         found = getattr(found, part)
     if not callable(found):
         raise TypeError(f"{path} is a {type(found).__name__}, and a function is needed")
     made: Embed = found
     return made
+
+
+def _is_unchanged(module: ModuleType) -> bool:
+    """Whether the functions of a module that others imported are those of its file, as far as that can be told."""
+    spec = module.__spec__
+    if spec is None or not spec.origin or not isinstance(spec.loader, SourceFileLoader):
+        return True
+    written = set(_codes(spec.loader.source_to_code(spec.loader.get_data(spec.origin), spec.origin)))
+    functions = [inspect.unwrap(one) for one in vars(module).values() if isinstance(one, FunctionType)]
+    there = [getattr(one, "__code__", None) for one in functions]
+    return written.issuperset(code for code in there if isinstance(code, CodeType) and code.co_filename == spec.origin)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _codes(one)
 
 
 def _sentence_transformers(name: str) -> Embed:
@@ -225,17 +305,15 @@ def _open_clip(name: str) -> Embed:
     if not slash:
         raise ValueError("there are no weights; give some, such as ViT-B-32/laion2b_s34b_b79k")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model, _, prepare = open_clip.create_model_and_transforms(kind, pretrained=weights, device=device)
+    model, _, _ = open_clip.create_model_and_transforms(kind, pretrained=weights, device=device)
     tokens = open_clip.get_tokenizer(kind)
     model.eval()
 
-    def some(batch: list[Any]) -> Any:
+    def encoded(batch: list[str]) -> Any:
         with torch.no_grad():
-            if isinstance(batch[0], str):
-                return model.encode_text(tokens(batch).to(device)).float().cpu().numpy()
-            return model.encode_image(torch.stack([prepare(one) for one in batch]).to(device)).float().cpu().numpy()
+            return model.encode_text(tokens(batch).to(device)).float().cpu().numpy()
 
-    return lambda batch: np.concatenate([some(batch[i : i + _AT_ONCE]) for i in range(0, len(batch), _AT_ONCE)])
+    return lambda batch: np.concatenate([encoded(batch[i : i + _AT_ONCE]) for i in range(0, len(batch), _AT_ONCE)])
 
 
 _LIBRARIES: dict[str, tuple[str, str, Callable[[str], Embed]]] = {  # the module, the package, how a model is loaded
@@ -248,18 +326,15 @@ _LIBRARIES: dict[str, tuple[str, str, Callable[[str], Embed]]] = {  # the module
 # -- batches
 
 
-def _batch(
-    model: _Model, known: "_Kept", contents: Sequence[bytes], opened: Callable[[bytes], Any], start: int
-) -> NDArray[np.float32]:
-    keys = [_digest(one) for one in contents]
+def _batch(model: _Model, known: "_VectorFile", texts: Sequence[bytes], start: int) -> NDArray[np.float32]:
+    keys = [_digest(one) for one in texts]
     there = known.of(keys)
     new: dict[bytes, int] = {}
     for place, key in enumerate(keys):
         if key not in there:
             new.setdefault(key, place)
     if new:
-        made = _called(model, [contents[i] for i in new.values()], opened, [start + i for i in new.values()])
-        known.keep(zip(new, made, strict=True))
+        _ask(model, known, [(key, texts[i].decode("utf-8", "replace"), start + i) for key, i in new.items()])
         there |= known.of(list(new))  # another process may have been first
     found = [there[key] for key in keys]
     lengths = sorted({len(one) for one in found})
@@ -267,24 +342,23 @@ def _batch(
         raise EmbedError(
             f"{model.name} gives vectors of {lengths[0]} numbers and of {lengths[-1]}; all must be as long",
             start,
-            start + len(contents) - 1,
+            start + len(texts) - 1,
         )
     return np.stack(found)
 
 
-def _called(
-    model: _Model, batch: list[bytes], opened: Callable[[bytes], Any], places: list[int]
-) -> NDArray[np.float32]:
-    """What the model gives, checked. Where it fails, the first that it fails for alone is looked for."""
+def _ask(model: _Model, known: "_VectorFile", new: list[tuple[bytes, str, int]]) -> None:
+    """Keep what the model gives for these keys, texts and places. Where it fails, it is asked for each alone."""
+    keys, texts, places = map(list, zip(*new, strict=True))
     try:
-        return _normed(model.embed([opened(one) for one in batch]), len(batch))
+        made = _normed(model.embed(texts), len(texts))
     except Exception as error:
-        for one, place in zip(batch, places, strict=True) if len(batch) > 1 else ():
-            try:
-                _normed(model.embed([opened(one)]), 1)
-            except Exception as alone:
-                raise EmbedError(_failed(model, alone), place, place) from alone
-        raise EmbedError(_failed(model, error), places[0], places[-1]) from error
+        if len(new) == 1:
+            raise EmbedError(_failed(model, error), *places, *places) from error
+        for one in new:
+            _ask(model, known, [one])
+    else:
+        known.keep(zip(keys, made, strict=True))
 
 
 def _failed(model: _Model, error: Exception) -> str:
@@ -312,15 +386,18 @@ def _normed(given: Any, n: int) -> NDArray[np.float32]:
 
 
 def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get(_FOLDER) or Path(base) / "protosieve")
+    given, base = os.environ.get(_FOLDER), os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(given) if given else Path(base or Path.home() / ".cache") / "protosieve"
+    except RuntimeError as error:
+        raise OutputError(f"vectors cannot be kept: {error}; name a folder in the environment as {_FOLDER}") from error
 
 
 def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-class _Kept:
+class _VectorFile:
     """Vectors by what they are of, each with a check sum."""
 
     def __init__(self, file: sqlite3.Connection) -> None:
@@ -352,12 +429,12 @@ def _sum(key: bytes, data: bytes) -> bytes:
 
 
 @contextmanager
-def _kept(place: Path) -> Iterator[_Kept]:
+def _open_file(place: Path) -> Iterator[_VectorFile]:
     """The file of a model's vectors, made if there is none. It is opened each time: processes may fork in between."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(place, timeout=_PATIENCE)) as file:
-            yield _Kept(file)
+            yield _VectorFile(file)
     except (OSError, KeyError, UnicodeError, sqlite3.Error) as error:  # damage has many names
         raise OutputError(
             f"{place}: vectors cannot be kept there ({_cause(error)}); delete the file if it is damaged, or name "

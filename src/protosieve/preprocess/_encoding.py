@@ -145,8 +145,7 @@ class Encoding:
         try:
             found, problems = layout.raw(_as_table(table, dict.fromkeys(layout.columns)), grow=False, folders=folders)
         except EmbedError as error:
-            place = f"row {error.first}" if error.first == error.last else f"rows {error.first} to {error.last}"
-            raise InputError(f"{place}: {error.marked}") from error
+            raise InputError(f"{error.at(range(error.last + 1))}: {error.marked}") from error
         for row, problem in problems:
             raise InputError(f"row {row}: {problem}; fix the row, or leave it out")
         raw = np.zeros((len(found), self.layout.width), found.dtype)

@@ -144,7 +144,7 @@ class Prototypes:
             )
         files = opened("result.files")
         place = files.Destination.of(path, output_format, label_column)
-        files.write_table(self.table, place, dict(self.provenance or {}))
+        files.write_result(self, place)
 
     def sample_of(self, data: Any) -> Any:
         """Where ``data`` is paths, a `DataSample` of the rows of these files, encoded as ours are; else ``data``."""
@@ -163,8 +163,9 @@ class Prototypes:
     def read(cls, path: str | os.PathLike[str]) -> "Prototypes":
         """The result in a file that `protosieve.select` wrote: .parquet or .arrow.
 
-        Rows are encoded again from their columns. There is no ``sample``, ``parameters`` are few, and ``kernel`` is
-        None where it was a function of your own. `InputError` for a file that is no such result.
+        Rows are encoded again from their columns, but those with images or embedded texts are in the file. There is no
+        ``sample``, ``parameters`` are few, and ``kernel`` is None where it was a function of your own. `InputError` for
+        a file that is no such result.
 
         >>> import tempfile
         >>> import numpy as np

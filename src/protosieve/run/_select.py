@@ -16,7 +16,7 @@ from protosieve.kernels import Kernel
 from protosieve.passes import Aside, Job, NamedRows, Options, job_of, options_of
 from protosieve.preprocess import check_shared
 from protosieve.result import OURS, Prototypes, free_name
-from protosieve.result.files import Destination, check_output, write_table
+from protosieve.result.files import Destination, check_output, write_result
 from protosieve.run._dask import LocalWorkers
 from protosieve.run._drive import choose
 from protosieve.run._engine import Engine, Here
@@ -284,7 +284,7 @@ def run(given: Mapping[str, Any], command: str | None = None) -> Prototypes:
                 result = _result(job, store, onlookers, watcher, given["executor"], given["window"])
             result = _with_index(result, index_of(tables["inputs"], result.indices[result.is_new]))
             if output is not None:
-                write_table(result.table, output, dict(result.provenance or {}))
+                write_result(result, output)
             onlookers.finish(result)
             if store is not None and output is not None:
                 store.remove()

@@ -13,7 +13,7 @@ from protosieve.insight import Insight, describe
 from protosieve.passes import Options
 from protosieve.report import HERE, Live, check_report, page_data, render, save_page
 from protosieve.result import Prototypes
-from protosieve.result.files import write_table
+from protosieve.result.files import write_result
 from protosieve.run._progress import Tick, tell
 
 _PAUSE = 1.0  # seconds between two looks, at least
@@ -99,7 +99,7 @@ class Onlookers:
         there = list[str]()
         try:
             if self._output is not None:
-                write_table(result.table, self._output, dict(result.provenance or {}))
+                write_result(result, self._output)
                 there.append(f"in {os.fspath(self._output)}")
             if self._place is not None and page is not None:
                 save_page(self._place, page)

@@ -11,7 +11,7 @@ from protosieve.kernels import Kernel
 from protosieve.passes import options_of
 from protosieve.preprocess import check_shared
 from protosieve.result import Prototypes
-from protosieve.result.files import check_output, write_table
+from protosieve.result.files import check_output, write_result
 from protosieve.run import Onlookers, report_place
 from protosieve.spark._engine import OnSpark
 from protosieve.spark._frame import Frame
@@ -107,7 +107,7 @@ def select(
     source = replace(result.source, provenance={**result.source.provenance, "command": None})  # none has done it
     result = replace(result, source=source)
     if output is not None:
-        write_table(result.table, os.fspath(output), dict(result.provenance or {}))
+        write_result(result, os.fspath(output))
     Onlookers(options, page).finish(result)
     return result
 

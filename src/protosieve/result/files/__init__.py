@@ -2,6 +2,6 @@
 
 from protosieve.result.files._plain import without_nan
 from protosieve.result.files._read import read_prototypes
-from protosieve.result.files._write import Destination, as_dash, check_output, write_table
+from protosieve.result.files._write import Destination, as_dash, check_output, write_result, write_table
 
-__all__ = ["Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_table"]
+__all__ = ["Destination", "as_dash", "check_output", "read_prototypes", "without_nan", "write_result", "write_table"]

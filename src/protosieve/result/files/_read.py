@@ -4,7 +4,6 @@ import io
 import json
 import math
 import os
-from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from protosieve.result._certificate import BestOfSize, Certificate
 from protosieve.result._origin import Origin, own_names
 from protosieve.result._prototypes import Prototypes
 from protosieve.result._trace import Trace
-from protosieve.result.files._write import KEY
+from protosieve.result.files._write import ENCODED, KEY, READ_BACK
 
 # What a file says of its run is checked: files are sent around, and edited.
 _LARGEST, _SEEDS = 1 << 63, ("seed", "random_state")  # of counts, sizes and figures; seeds may be larger
@@ -81,7 +80,7 @@ def read_prototypes(path: str | os.PathLike[str]) -> Prototypes:
 def read_result(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
     """The table and the provenance of a file that `write_table` wrote; `InputError` for any other or damaged file."""
     name = os.fspath(path)
-    if Path(name).suffix.lower() not in (".parquet", ".arrow"):
+    if Path(name).suffix.lower() not in READ_BACK:
         raise InputError(
             f"{name}: its format does not say how a result was made; write the result to a file that ends in "
             ".parquet or .arrow, and give that one"
@@ -107,14 +106,17 @@ def _table(data: bytes, is_parquet: bool) -> pa.Table:
         return reader.read_all()
 
 
-def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
+def _prototypes(table: pa.Table, known: dict[str, Any]) -> Prototypes:
     require(len(table), "it holds no prototypes")
+    encoded = known.pop(ENCODED, None)
     check_provenance(known)
     encoding, kernel = Encoding.from_dict(known["encoding"]), from_plain(known["kernel_parameters"])
-    seed, own = known["parameters"]["random_state"], own_names(table.column_names, known["renamed"])
-    rows = _rows(known, encoding, len(table))
-    if rows is None:
+    seed = known["parameters"]["random_state"]
+    if encoded is None:
+        own = own_names(table.column_names, known["renamed"])
         rows = encoding.encode(pa.table([table.column(i) for i in own], names=list(own.values())))
+    else:
+        rows, table = _rows(table.column(encoded), len(encoding.names)), table.drop_columns(encoded)
     if kernel is not None:
         kernel.prepare(rows)  # a kernel for rows of another width fails here
     return Prototypes(
@@ -134,12 +136,9 @@ def _prototypes(table: pa.Table, known: Mapping[str, Any]) -> Prototypes:
     )
 
 
-def _rows(known: Mapping[str, Any], encoding: Encoding, n: int) -> Array | None:
-    """Those that a model made, as they are."""
-    if known.get("encoded") is None:
-        return None
-    rows = np.frombuffer(b64decode(known["encoded"], validate=True), "<f4").astype(np.float32).reshape(n, -1)
-    require(are_rows(rows, len(encoding.names)), "rows of other columns")
+def _rows(column: pa.ChunkedArray, width: int) -> Array:
+    rows = np.frombuffer(b"".join(column.to_pylist()), "<f4").astype(np.float32).reshape(len(column), -1)
+    require(are_rows(rows, width), "rows of other columns")
     return rows
 
 

@@ -23,10 +23,12 @@ from protosieve._atomic import check_place, is_pipe, write_whole
 from protosieve._formatting import counted
 from protosieve.errors import OutputError, ParameterError, arg, warn
 from protosieve.io import explain
-from protosieve.result import OURS, own_names
+from protosieve.result import OURS, Prototypes, free_name, own_names
 from protosieve.result.files._plain import as_json, as_numpy, as_values
 
 KEY = b"protosieve"  # of the provenance, in the metadata of a schema
+ENCODED = "encoded"  # in the provenance, the column of rows as they are
+READ_BACK = (".parquet", ".arrow")
 _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _BEGINS = r"[=+\-@\t\r\n]"  # a formula; a spreadsheet passes over the blanks among them
 _MARKED = re.compile(f"'+{_BEGINS}")
@@ -96,6 +98,20 @@ class Destination(os.PathLike[str]):
 def as_dash(path: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
     """The path, or ``-`` where it is one of the system's names for standard output."""
     return "-" if path is not None and os.fspath(path) in _STANDARD_OUTPUT else path
+
+
+def write_result(result: Prototypes, path: str | os.PathLike[str]) -> None:
+    """Write its table by `write_table`; where files are read back, with the rows of texts and images as they are: a
+    model, or pictures that have gone, would have to make them again.
+    """
+    table, provenance = result.table, dict(result.provenance or {})
+    if _ending(os.fspath(path)) in READ_BACK and result.encoding.layout.is_slow:
+        name = free_name("encoded", table.column_names)
+        data = np.ascontiguousarray(result.rows, "<f4")
+        kind = pa.binary(data.strides[0])
+        rows = pa.Array.from_buffers(kind, len(data), [None, pa.py_buffer(data)])
+        table, provenance = table.append_column(name, rows), {**provenance, ENCODED: name}
+    write_table(table, path, provenance)
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str], provenance: dict[str, Any]) -> None:
