@@ -658,3 +658,32 @@ def test_a_model_in_a_folder_that_changes_is_another(libraries, place):
     (place / "own" / "weights").write_text("123")
     assert version_of("open_clip:some/own/weights") != before
     assert version_of(f"model2vec:{'long' * 200}") == version_of("model2vec:other")
+
+
+def test_what_is_not_finite_is_asked_for_again(place, monkeypatch):
+    """A service that fails once must not spoil a text for good."""
+    (place / "moody.py").write_text(
+        "import os, numpy as np\n"
+        "def one(text): return [np.nan, 1] if os.environ.get('MOOD') == 'bad' and text == 'b' else [1, 2]\n"
+        "def embed(texts): return [one(text) for text in texts]"
+    )
+    monkeypatch.setenv("MOOD", "bad")
+    assert np.isnan(embedded("moody:embed", ["a", "b"])).tolist() == [[False, False], [True, True]]
+    monkeypatch.delenv("MOOD")
+    assert not np.isnan(embedded("moody:embed", ["a", "b"])).any()
+
+
+def test_what_a_model_prints_does_not_mix_with_results(place, capsys):
+    (place / "loud.py").write_text("def embed(texts):\n    print('working')\n    return [[1, 2]] * len(texts)")
+    embedded("loud:embed", ["a"])
+    assert capsys.readouterr() == ("", "working\n")
+
+
+def test_a_model_that_exits_or_gives_another_shape_fails_as_one_that_raises(place):
+    (place / "odd.py").write_text(
+        "import sys\ndef leave(texts): sys.exit(3)\ndef short(texts): return [[1, 2]] * (len(texts) - 1)"
+    )
+    with pytest.raises(EmbedError, match="odd:leave failed: SystemExit: 3"):
+        embedded("odd:leave", ["a"])
+    with pytest.raises(EmbedError, match=r"odd:short failed: .* of shape \(2, 2\) for 3 rows"):
+        embedded("odd:short", ["a", "b", "c"])

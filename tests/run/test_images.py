@@ -409,3 +409,22 @@ def test_the_command_line_writes_a_page_with_pictures(photos, tmp_path, monkeypa
     assert "path: images, compared by their looks in 320 columns" in capsys.readouterr().out
     assert page.read_text().count("data:image/") >= 8
     assert cli.main(["select", "photos", "-m", "3", "--dry-run"]) == 0
+
+
+def test_a_link_to_nothing_is_a_bad_row_and_is_named(photos, tmp_path):
+    shutil.copytree(photos, tmp_path / "photos")
+    (tmp_path / "photos" / "lost.png").symlink_to(tmp_path / "nothing.png")
+    with pytest.raises(InputError, match=r"lost\.png.*no such file"):
+        select(tmp_path / "photos", 4)
+    assert select(tmp_path / "photos", 4, bad_rows="skip").provenance["rows_left_out"]["count"] == 1
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "lost.csv").symlink_to(tmp_path / "nothing.csv")
+    with pytest.raises(InputError, match=r"rows/lost\.csv: cannot be read: No such file"):
+        select(tmp_path / "rows", 4)
+
+
+def test_neighbours_are_told_by_their_paths(photos):
+    cards, _ = cards_of(ResultWithData.of(select(photos, 6)))
+    near = [one.text for card in cards for one in card.neighbours]
+    assert near
+    assert all(text.startswith(str(photos)[:20]) for text in near)

@@ -66,7 +66,9 @@ def cards_of(
     pictures = thumbnails(result, subject.view, image, subject.folders, groups)
     made = [_cards(subject, *each, text, image) for each in zip(groups, pictures, strict=True)]
     shares, around = [None] * m if subject.shares is None else subject.shares.tolist(), _around(subject)
-    told = zip(result.weights.tolist(), shares, around, words_of(subject), neighbours_of(subject, text), strict=True)
+    told = zip(
+        result.weights.tolist(), shares, around, words_of(subject), neighbours_of(subject, text or image), strict=True
+    )
     mine = [replace(card, **dict(zip(_TOLD, one, strict=True))) for card, one in zip(made[0], told, strict=False)]
     if worst is None:
         return mine, []

@@ -26,8 +26,8 @@ class Neighbour:
 def neighbours_of(subject: ResultWithData, text: str | None) -> list[list[Neighbour]]:
     """Of each prototype the three closest of the sample's rows that it is nearest to, but for itself; O(sample d).
 
-    Texts are cut at 160 characters, and shorter where there are more than 600 prototypes: all of them together have at
-    most 300,000, and so have labels. Of more than 6,250 prototypes none are told.
+    Texts, or paths of images, are cut at 160 characters, and shorter where there are more than 600 prototypes: all of
+    them together have at most 300,000, and so have labels. Of more than 6,250 prototypes none are told.
     """
     result, sample, nearest, m = subject.result, subject.sample, subject.nearest, len(subject.result)
     most = min(_LONGEST, _BUDGET // (_MOST * m))
@@ -42,6 +42,6 @@ def neighbours_of(subject: ResultWithData, text: str | None) -> list[list[Neighb
     none = [None] * len(rows)
     labels = none if rows.labels is None else [cut(label, most) for label in rows.labels]
     cells = rows.own.cells(text) if text is not None and text in rows.own else none
-    texts = [None if is_missing(cell) else shown(cell, most) for cell in cells]
+    texts = [shown(cell, most) if isinstance(cell, str) and not is_missing(cell) else None for cell in cells]
     told = map(Neighbour, rows.indices.tolist(), labels, texts)
     return [list(islice(told, len(few))) for few in places]

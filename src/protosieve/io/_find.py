@@ -89,7 +89,9 @@ def _joined(locations: Iterator[Location]) -> Iterator[Location]:
 def _local(path: str) -> Location:
     """A regular file, or something that can be read once, such as a named pipe."""
     check_path(path)
-    if stat.S_ISREG(Path(path).stat().st_mode):
+    with reading(path, "a file"):
+        is_regular = stat.S_ISREG(Path(path).stat().st_mode)
+    if is_regular:
         return LocalFile(path)
     return Pipe(path, lambda: Path(path).open("rb"), own=True)
 

@@ -47,8 +47,12 @@ class ImageFiles(Location):
 
     def _found(self) -> Iterator[tuple[str, int, int]]:
         for path in self.paths:
-            found = Path(path).stat()
-            yield path, found.st_size, found.st_mtime_ns
+            try:
+                found = Path(path).stat()
+            except OSError:  # a link to nothing is a row that cannot be used
+                yield path, 0, 0
+            else:
+                yield path, found.st_size, found.st_mtime_ns
 
 
 @final

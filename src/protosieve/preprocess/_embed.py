@@ -19,7 +19,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -334,8 +334,8 @@ def _batch(model: _Model, known: "_VectorFile", texts: Sequence[bytes], start: i
         if key not in there:
             new.setdefault(key, place)
     if new:
-        _ask(model, known, [(key, texts[i].decode("utf-8", "replace"), start + i) for key, i in new.items()])
-        there |= known.of(list(new))  # another process may have been first
+        asked = [(key, texts[i].decode("utf-8", "replace"), start + i) for key, i in new.items()]
+        there |= _ask(model, known, asked) | known.of(list(new))  # another process may have been first
     found = [there[key] for key in keys]
     lengths = sorted({len(one) for one in found})
     if len(lengths) > 1:
@@ -347,25 +347,35 @@ def _batch(model: _Model, known: "_VectorFile", texts: Sequence[bytes], start: i
     return np.stack(found)
 
 
-def _ask(model: _Model, known: "_VectorFile", new: list[tuple[bytes, str, int]]) -> None:
-    """Keep what the model gives for these keys, texts and places. Where it fails, it is asked for each alone."""
+def _ask(model: _Model, known: "_VectorFile", new: list[tuple[bytes, str, int]]) -> dict[bytes, NDArray[np.float32]]:
+    """Keep what the model gives for these keys, texts and places; returns what is not finite, which is not kept. Where
+    the model fails, it is asked for each alone.
+    """
     keys, texts, places = map(list, zip(*new, strict=True))
     try:
-        made = _normed(model.embed(texts), len(texts))
-    except Exception as error:
+        with redirect_stdout(sys.stderr):  # a result, or figures, may be written to the other
+            given = model.embed(texts)
+    except (Exception, SystemExit) as error:
         if len(new) == 1:
             raise EmbedError(_failed(model, error), *places, *places) from error
+        found: dict[bytes, NDArray[np.float32]] = {}
         for one in new:
-            _ask(model, known, [one])
-    else:
-        known.keep(zip(keys, made, strict=True))
+            found |= _ask(model, known, [one])
+        return found
+    try:
+        made = _normed(given, len(texts))
+    except ValueError as error:
+        raise EmbedError(_failed(model, error), places[0], places[-1]) from error
+    whole = np.isfinite(made).all(axis=1)
+    known.keep((keys[i], made[i]) for i in np.flatnonzero(whole))
+    return {keys[i]: made[i] for i in np.flatnonzero(~whole)}
 
 
-def _failed(model: _Model, error: Exception) -> str:
+def _failed(model: _Model, error: BaseException) -> str:
     return f"{model.name} failed: {_cause(error)}; fix that, or leave the rows out. Vectors made before are kept"
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
 

@@ -77,13 +77,18 @@ function apart(found) {
 }
 
 // The rows of the data that are closest to it, each by its text or its number, and its label.
+// Rows that were chosen before are numbered from -1 down.
+function rowName(row) {
+  return row < 0 ? `Chosen before, row ${count(-1 - row)}` : `Row ${count(row)}`;
+}
+
 function neighbours(found, id, tints) {
   if (!found || !found.length) return null;
   const one = ({ row, label, text }) =>
     el(
       "li",
       {},
-      text === null ? `Row ${count(row)}` : words(text),
+      text === null ? rowName(row) : words(text),
       label !== null && el("span", { class: "near" }, dotOf(label, tints), words(label)),
     );
   const name = found.length === 1 ? "The nearest row" : `The ${found.length} nearest rows`;

@@ -28,7 +28,7 @@ function missedCard(card, i, tints, largest) {
 function cardBox(id, card, [rank, what], tints, numbers) {
   const name = [
     el("span", { class: "unseen" }, what, rank, " "),
-    card.label === null ? `Row ${count(card.row)}` : [dotOf(card.label, tints), words(clip(card.label, 80))],
+    card.label === null ? rowName(card.row) : [dotOf(card.label, tints), words(clip(card.label, 80))],
   ];
   return el(
     "li",
