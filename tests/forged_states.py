@@ -56,6 +56,8 @@ def selectors():
         yield kind(6, mean=mean, **few).partial_fit(rows(150))
     for kernel in (Laplacian(2.0), Linear(), Polynomial(2), Gaussian(1.0)):
         yield ProtoSwap(6, kernel=kernel, **few).partial_fit(rows(150).astype(np.float32))
+    for goal in (None, Coverage(60)):
+        yield ProtoSwap(6, objective=goal, half_life=100, **few).partial_fit(rows(400))
     y = rows(1)[0]
     for kind, objective in ((ProtoSwap, LeastSquares(y, signed=True)), (ProtoStream, Logistic(y > 0, ridge=0.1))):
         yield kind(3, objective=objective, **few).partial_fit(rows(100))

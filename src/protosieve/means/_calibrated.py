@@ -184,8 +184,8 @@ class Calibrated(SettledMean):
         outside = self.population - len(self.points)
         by_rest = Sampled(
             kernel=self.kernel,
-            rows=self.rest,
-            population=max(outside, len(self.rest), 1),
+            rows=self.rest if len(self.rest) else self.sample,
+            population=max(outside, len(self.rest), len(self.sample) * (not len(self.rest)), 1),
             share=self._share,
             span=self.span,
             at_points=self.at_points,

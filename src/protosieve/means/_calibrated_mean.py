@@ -163,6 +163,7 @@ class CalibratedStream(StreamMean):
             are_finite(self.sums, self.weights, self.unexpressed) and self.judging >= 1, "what is known of the points"
         )
         require(are_counts(self.n_prototypes), "the number of prototypes")
+        require(len(self.sample.all_numbers) > 0 or seen == 0, "the rows of a sample")
         unique = len(np.unique(self.numbers)) == len(self.numbers)
         require(
             unique and (self.numbers >= 0).all() and (self.numbers < max(seen, points[0])).all(), "whose points are"
