@@ -267,13 +267,7 @@ class _SharedMean(Mean):
         pass
 
     def begin(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        rng: np.random.Generator,
-        n_prototypes: int,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
         # equal kernels may prepare rows each in its own way, and rows of two ways must not be multiplied
         one, other = (k.prepare(like[:1]).left for k in (kernel, self._kernel))

@@ -16,6 +16,7 @@ from protosieve._state import storable
 from protosieve._threads import ahead_of
 from protosieve._typed import are_counts, are_finite, are_rows, require
 from protosieve._typing import Array, Float64
+from protosieve.errors import InputError
 from protosieve.kernels import Kernel, Points
 from protosieve.means._span import Span
 from protosieve.sampling import UniformSample
@@ -61,19 +62,12 @@ class Mean(ABC):
 
     @abstractmethod
     def begin(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        rng: np.random.Generator,
-        n_prototypes: int,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> "MeanState":
         """The state before the first block.
 
         ``target`` are the rows to match, ``None`` for the stream itself; ``like`` is a block of the stream's rows, for
         their number of columns and dtype; ``n_prototypes`` says how fine the mean had better be.
-        Of a stream that is its own target, rows weigh half as much after ``half_life`` more.
         """
 
 
@@ -100,6 +94,12 @@ class MeanState(ABC):
     def change_kernel(self, kernel: Kernel) -> None:
         """Be the mean of the same rows by another kernel, for a mean that has a `stream_sample`."""
         raise NotImplementedError("a mean without a sample of the stream keeps its kernel")
+
+    def fade(self, half_life: int) -> None:
+        """Before the first row: let those of the stream weigh half as much after so many more."""
+        raise InputError(
+            f"{type(self).__name__} does not follow the stream, so nothing in it fades: use CalibratedMean()"
+        )
 
     def own(self) -> None:  # noqa: B027  (most have nothing to do)
         """Copy the target's rows if they are still the caller's array."""

@@ -76,18 +76,12 @@ class CalibratedMean(Mean):
         check_seed("CalibratedMean", self.random_state)
 
     def begin(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        rng: np.random.Generator,
-        n_prototypes: int,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
         size = sample_for(n_prototypes, like.shape[1]) if self.sample is None else self.sample
         if target is None:
-            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed, half_life)
+            return CalibratedStream.begin(kernel, size, self.points, n_prototypes, like, seed)
         sample = UniformSample.empty(size, target, seed)
         sample.observe(target, np.arange(len(target)))
         sample.settle()
@@ -128,14 +122,7 @@ class CalibratedStream(StreamMean):
 
     @classmethod
     def begin(
-        cls,
-        kernel: Kernel,
-        size: int,
-        n_points: int | None,
-        n_prototypes: int,
-        first: Array,
-        seed: int,
-        half_life: float | None = None,
+        cls, kernel: Kernel, size: int, n_points: int | None, n_prototypes: int, first: Array, seed: int
     ) -> "CalibratedStream":
         """The first rows serve as points until the first block has been observed; later on as many rows as it takes,
         or ``n_points`` of them.
@@ -145,8 +132,7 @@ class CalibratedStream(StreamMean):
         span = Span(kernel, first[:n_points].copy())
         weights = span.solve(sums_over(kernel, first, span.points) / len(first))
         none, numbers = np.zeros(len(weights)), np.arange(len(weights))
-        sample = UniformSample.empty(size, first, seed, half_life=half_life)
-        drawn = UniformSample.empty(n_points, first, seed + 1, half_life=half_life)
+        sample, drawn = UniformSample.empty(size, first, seed), UniformSample.empty(n_points, first, seed + 1)
         return cls(kernel, sample, drawn, span.rows, numbers, wanted, judging_for(n_prototypes), none, weights)
 
     def __deepcopy__(self, memo: object) -> "CalibratedStream":
@@ -171,6 +157,10 @@ class CalibratedStream(StreamMean):
         require(1 <= len(self.points) <= self.drawn.size and self.drawn.seen == seen, "the number of points")
         require(are_rows(self.drawn.rows, width) and self.drawn.rows.dtype == self.points.dtype, "the next points")
         require(are_counts(self.adopted, self.renewed) and self.renewed <= self.adopted <= seen, "when points were set")
+
+    def fade(self, half_life: int) -> None:
+        super().fade(half_life)
+        self.drawn = replace(self.drawn, half_life=half_life)
 
     def meet(self, points: Points) -> tuple[Float64, Float64]:
         return at_and_sums(self.kernel, self._span.points, self.weights, points, self.sample.fading(len(points)))

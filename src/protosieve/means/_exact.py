@@ -47,13 +47,7 @@ class ExactMean(Mean):
             )
 
     def begin(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        rng: np.random.Generator,
-        n_prototypes: int,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> FixedMean:
         assert target is not None
         return FixedMean.over(kernel, target)

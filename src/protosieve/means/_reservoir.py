@@ -2,7 +2,7 @@
 
 import numbers
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -36,6 +36,9 @@ class StreamMean(MeanState):
     @final
     def seed(self, size: int) -> int | None:
         return self.sample.seed if size == self.sample.size else None
+
+    def fade(self, half_life: int) -> None:
+        self.sample = replace(self.sample, half_life=half_life)
 
     @final
     def rows_ahead(self) -> int:
@@ -139,16 +142,10 @@ class ReservoirMean(Mean):
         check_seed("ReservoirMean", self.random_state)
 
     def begin(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        rng: np.random.Generator,
-        n_prototypes: int,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, rng: np.random.Generator, n_prototypes: int
     ) -> MeanState:
         seed = sample_seed(rng, self.random_state)
-        sample = UniformSample.empty(self.size, like if target is None else target, seed, half_life=half_life)
+        sample = UniformSample.empty(self.size, like if target is None else target, seed)
         if target is None:
             return RunningMean(kernel, sample, FixedMean.over(kernel, like[: self.size].copy()))
         sample.observe(target, np.arange(len(target)))

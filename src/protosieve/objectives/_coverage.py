@@ -176,19 +176,11 @@ class Coverage(Objective):
         return self._begun
 
     def over(
-        self,
-        kernel: Kernel,
-        target: Array | None,
-        like: Array,
-        seed: int,
-        *,
-        m: int,
-        compared: bool,
-        half_life: float | None = None,
+        self, kernel: Kernel, target: Array | None, like: Array, seed: int, *, m: int, compared: bool
     ) -> "Coverage":
         """The objective of m prototypes for a target, or for a stream of rows ``like`` these that is its own."""
         size = self._size(m)
-        drawn = UniformSample.empty(max(with_held_out(size), size + 1), like, seed, half_life=half_life)
+        drawn = UniformSample.empty(max(with_held_out(size), size + 1), like, seed)
         found = replace(self, sample=size, _begun=Begun(kernel, drawn, follows=target is None, compared=compared))
         if target is not None:
             drawn.observe(target, np.arange(len(target)))
@@ -196,6 +188,10 @@ class Coverage(Objective):
         elif compared:
             found.begun.snapshot = found._part(like, np.arange(len(like)), judges=False)[:size]
         return found
+
+    def fade(self, half_life: int) -> None:
+        """Before the first row: let those of the stream weigh half as much after so many more."""
+        self.begun.drawn = replace(self.begun.drawn, half_life=half_life)
 
     def by(self, kernel: Kernel, rows: Array, population: int, m: int = 1) -> "Coverage":
         """The objective of m prototypes for a target, by rows that were drawn at random of its ``population`` rows.

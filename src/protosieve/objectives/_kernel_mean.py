@@ -35,6 +35,10 @@ class KernelMean(Objective):
     signed: bool = False  # only where something else than a mean is matched, as least squares are
     rule: Kernel | None = None  # the kernel as it was given, if the stream's sample may resolve it anew
 
+    def fade(self, half_life: int) -> None:
+        """Before the first row: let those of the stream weigh half as much after so many more."""
+        self.mean.fade(half_life)
+
     def whole(self) -> None:
         return None
 

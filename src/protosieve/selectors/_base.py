@@ -94,6 +94,11 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
     def _look_again(self, stream: Stream[State, ObjectiveT], rows: Array) -> None:
         """Called by ``fit`` after the first pass over all rows: the place for an algorithm to make more passes."""
 
+    @property
+    def _fades(self) -> bool:
+        """Whether the target is the recent past of the stream, also where all rows are given at once."""
+        return False
+
     # -- the public surface
 
     def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
@@ -115,7 +120,7 @@ class StreamSelector(Selector, Generic[State, ObjectiveT]):
     def _fit(self, X: Any, y: Any, target: Any, **beside: Any) -> Self:
         with self._lock, self._unchanged_on_error(), one_thread():
             rows, given = self._rows_to_fit(X, y, target)
-            own = given is None and self._compares_rows and self.half_life is None
+            own = given is None and self._compares_rows and not self._fades
             stream = self._open(rows, rows if own else given)
             stream.beside = self._beside(rows, X, **beside)
             stream.is_target = own

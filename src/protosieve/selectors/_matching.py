@@ -37,7 +37,6 @@ class Matching:
     count: int | None  # of candidates, if it was given
     step: int  # rows offered together
     beside: Beside | None = None
-    half_life: float | None = None
 
     keeps_best = True
 
@@ -50,7 +49,7 @@ class Matching:
             return None
         seed = mean.seed(size)
         seed = int(rng.integers(2**63)) if seed is None else seed
-        return UniformSample.empty(size, block.rows, seed, half_life=self.half_life)
+        return UniformSample.empty(size, block.rows, seed, half_life=None if kept is None else kept.half_life)
 
     def empty(self, like: Array) -> Members:
         """No members, but room for m rows like these."""

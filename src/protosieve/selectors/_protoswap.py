@@ -203,6 +203,16 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
                 f"its rows once; use fit, {arg('candidates', 'auto')} or {arg('passes', 1)}"
             )
 
+    @property
+    def _fades(self) -> bool:
+        return self.half_life is not None
+
+    def _objective(self, first: Array, target: Array | None, rng: np.random.Generator, own: bool = False) -> Any:
+        objective: Any = super()._objective(first, target, rng, own)
+        if self.half_life is not None:
+            objective.fade(self.half_life)
+        return objective
+
     def _begun(self) -> KernelMean:
         stated: Any = self.objective  # one that offers exchanges has a quadratic
         quadratic: KernelMean = stated.quadratic()
@@ -266,9 +276,7 @@ class ProtoSwap(StreamSelector[Swapping, KernelMean]):
         count = None if isinstance(self.candidates, str) else int(self.candidates)
         if isinstance(objective, Coverage):
             return Covering(objective, self.n_prototypes, self.margin, self.passes, count, beside)
-        return Matching(
-            objective, self.n_prototypes, self.margin, self.passes, count, self.block_size, beside, self.half_life
-        )
+        return Matching(objective, self.n_prototypes, self.margin, self.passes, count, self.block_size, beside)
 
     def _matching(self, objective: KernelMean | Coverage) -> Matching:
         found = self._by(objective)

@@ -84,7 +84,6 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     block_size: int = 512
     verbose: bool = False
 
-    half_life = cast(Any, None)  # no annotation, likewise: rows weigh as much however old they are
     objective = cast(Any, None)  # no annotation: the kernel mean, unless a selector makes it one of its parameters
 
     @property
@@ -373,12 +372,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         kernel = self._kernel().resolve(first if target is None else target, rng)
         if self.objective is not None:
             compared, drawn = not (self._chooses_from_sample and (own or target is None)), int(rng.integers(2**63))
-            over: Objective = self.objective.over(
-                kernel, target, first, drawn, m=self.n_prototypes, compared=compared, half_life=self.half_life
-            )
+            over: Objective = self.objective.over(kernel, target, first, drawn, m=self.n_prototypes, compared=compared)
             return over
         seed = np.random.default_rng(rng.integers(2**63))
-        mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes, self.half_life)
+        mean = self._mean(target).begin(kernel, target, first, seed, self.n_prototypes)
         return KernelMean(kernel, mean, rule=self._kernel() if target is None and self._chooses_from_sample else None)
 
     def _begun(self) -> Objective:
