@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -160,3 +161,12 @@ def small_blocks():
 def rows_file(tmp_path):
     """What `write_rows` writes, in a folder of the test's own."""
     return write_rows(tmp_path / "rows.parquet")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A working folder with models, and what is kept of their vectors, of its own."""
+    monkeypatch.setenv("PROTOSIEVE_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -65,7 +65,7 @@ SURFACE = {
     ],
     "protosieve.preprocess": [
         "BALANCES", "BATCH", "COLUMNS", "CYCLES", "EmbedError", "LEARNT_FROM", "SCALES", "Encoding", "FirstRows",
-        "Layout", "Moments", "OnlyTextsError", "SpeltWords", "Survey", "TextFeatures", "check_shared",
+        "Layout", "Moments", "OnlyTextsError", "SpeltWords", "Survey", "TextColumn", "TextFeatures", "check_shared",
         "is_named_like_id", "listing", "model_named", "ratio_differs", "whole",
     ],
     "protosieve.plots": ["Plots"],

@@ -27,15 +27,9 @@ from protosieve.preprocess import BATCH, EmbedError, Encoding, Layout, Survey, c
 from protosieve.preprocess._embed import _NAMES, _digest, _load, _open_file, vectors, version_of
 from volumes import volume
 
+pytestmark = pytest.mark.usefixtures("place")
+
 TEXTS = ["cats sit", "cats sat", "dogs run", "", "dogs ran", "stocks fell"]
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.setenv("PROTOSIEVE_CACHE", str(tmp_path / "kept"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

@@ -20,8 +20,11 @@ from protosieve import InputError, ParameterError, Prototypes, cli, select
 from protosieve.passes import options_of
 from protosieve.preprocess import _embed
 from protosieve.run import LocalWorkers, begin, draw_sample, estimate, survey
+from table_files import assert_same
 
-pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning"), pytest.mark.usefixtures("place")
+]  # fmt: skip
 
 ROWS = 900
 ONLY = {"features": "text", "text": "text", "id": "id"}
@@ -38,14 +41,6 @@ def frame(rows=ROWS, seed=0):
     return made
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.setenv("PROTOSIEVE_CACHE", str(tmp_path / "kept"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.fixture
 def module(place):
     return Module(place)
@@ -60,12 +55,6 @@ def folder(place):
     for i, part in enumerate(np.array_split(np.arange(ROWS), 3)):
         table.iloc[part].to_parquet(folder / f"{i}.parquet", row_group_size=100, index=False)
     return folder
-
-
-def assert_same(one, other):
-    np.testing.assert_array_equal(one.indices, other.indices)
-    np.testing.assert_array_equal(one.weights, other.weights)
-    np.testing.assert_array_equal(one.rows, other.rows)
 
 
 @pytest.mark.parametrize("goal", ["match", "cover"])

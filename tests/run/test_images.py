@@ -19,6 +19,7 @@ from protosieve import InputError, ParameterError, ProtosieveWarning, cli, selec
 from protosieve.insight import ResultWithData, cards_of
 from protosieve.io import find_sources
 from protosieve.result.files import read_prototypes
+from table_files import assert_same
 
 ROWS = 200
 KINDS = ("stripes", "rings", "halves", "dots")
@@ -75,12 +76,6 @@ def table():
 
 BESIDE = {"image": "photo", "label": "kind"}
 ONLY = {**BESIDE, "features": "photo"}
-
-
-def assert_same(one, other):
-    np.testing.assert_array_equal(one.indices, other.indices)
-    np.testing.assert_array_equal(one.weights, other.weights)
-    np.testing.assert_array_equal(one.rows, other.rows)
 
 
 @pytest.mark.parametrize("goal", ["match", "cover"])

@@ -3,6 +3,7 @@
 import io
 import signal
 import sys
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -18,6 +19,7 @@ from protosieve.insight import ResultWithData, words_of
 from protosieve.passes import _row_sample
 from protosieve.preprocess import LEARNT_FROM
 from protosieve.result.files import read_prototypes
+from table_files import assert_same
 
 pytestmark = pytest.mark.filterwarnings("ignore::protosieve.ProtosieveWarning")
 
@@ -47,12 +49,6 @@ def folder(tmp_path_factory):
     for i, part in enumerate(np.array_split(np.arange(ROWS), 3)):
         table.iloc[part].to_parquet(folder / f"{i}.parquet", row_group_size=100, index=False)
     return folder
-
-
-def assert_same(one, other):
-    np.testing.assert_array_equal(one.indices, other.indices)
-    np.testing.assert_array_equal(one.weights, other.weights)
-    np.testing.assert_array_equal(one.rows, other.rows)
 
 
 @pytest.mark.parametrize("goal", ["match", "cover"])
@@ -328,3 +324,13 @@ def test_a_stream_whose_later_texts_have_other_words_learns_them_from_its_sample
 def test_a_stream_of_texts_that_stay_alike_is_not_chosen_again():
     table = pa.table({"text": [text for text, _ in texts_of_topics(LEARNT_FROM + 9000, 0)]})
     assert select(iter([table]), 12, text="text").provenance["unlike_head"] is None
+
+
+def test_texts_without_a_known_word_are_counted_in_a_note():
+    table = frame().assign(text=["", None, "?!", "..."] * (ROWS // 4))
+    table.loc[: ROWS // 2, "text"] = frame()["text"]
+    with pytest.warns(ProtosieveWarning, match=r"5\d % of the texts in column 'text' are empty, null or without a"):
+        select(table, 5, text="text")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        select(pa.table({"text": [text for text, _ in texts_of_topics(300, 0)]}), 5, text="text")

@@ -11,9 +11,10 @@ from protosieve.passes._blocks import LeftOut
 from protosieve.passes._job import Job
 from protosieve.passes._pass import together
 from protosieve.passes._survey import Summary
-from protosieve.preprocess import Encoding, is_named_like_id
+from protosieve.preprocess import Encoding, TextColumn, is_named_like_id
 
 _LEAST = 10  # rows of a sample, where it does not hold all: two of them are held out
+_MANY = 0.01  # of the rows
 _ENOUGH = 1000  # sampled rows, to tell ids from counts
 _MATRICES = 4  # of m x m numbers in float64 that a selector holds at a time, with its copy
 
@@ -76,10 +77,19 @@ def _free_memory() -> float:
         return math.inf
 
 
-def note_ids(job: Job, encoding: Encoding, rows: Array) -> None:
-    """A note on columns of whole numbers that differ in all rows, or are named like ids, and were not asked for."""
+def note_columns(job: Job, encoding: Encoding, rows: Array) -> None:
+    """A note on columns of whole numbers that differ in all rows, or are named like ids, and were not asked for; and on
+    texts that are alike because none of their words is known.
+    """
     asked = [*(job.options.features or []), *encoding.dropped]
     for column, place in encoding.layout.placed():
+        if isinstance(column, TextColumn) and column.width:
+            without = float(rows[:, place + column.width - 1].mean())  # which is 1 where no word is known
+            if without >= _MANY:
+                warn(
+                    f"{100 * without:.0f} % of the texts in column {column.name!r} are empty, null or without a known "
+                    "word: these are alike, and unlike all others"
+                )
         if column.kind != "number" or column.name in asked:
             continue
         if is_named_like_id(column.name) and _are_whole(rows[:, place]):

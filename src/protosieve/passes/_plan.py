@@ -22,7 +22,7 @@ from protosieve.passes._checks import (
     check_image_shape,
     check_sample,
     check_some,
-    note_ids,
+    note_columns,
     number_of_prototypes,
 )
 from protosieve.passes._choose import ChoosePass
@@ -302,7 +302,7 @@ def settle(job: Job, inputs: Summary, target: Summary | None = None, *, n_protot
         shown=seen.sample.light(min(MOST, len(sample.rows))).under(numbers.numbers),
     )
     check_sample(min(size, made.n_target), len(sample.rows))
-    note_ids(job, encoding, samples[0].rows)
+    note_columns(job, encoding, samples[0].rows)
     return made
 
 

@@ -14,7 +14,7 @@ from protosieve.kernels import Kernel
 from protosieve.means import CalibratedMean
 from protosieve.objectives import Coverage, KernelMean
 from protosieve.passes._blocks import FEWEST, LeftOut, RowBlock
-from protosieve.passes._checks import check_image_shape, check_some, note_ids, number_of_prototypes
+from protosieve.passes._checks import check_image_shape, check_some, note_columns, number_of_prototypes
 from protosieve.passes._choose import Choice
 from protosieve.passes._job import Job
 from protosieve.passes._options import METHODS
@@ -79,7 +79,7 @@ class Streamed(Value):
         )
         self.encoding = self._encoding(SampledRows(raw, numbers, np.zeros(len(raw))))
         check_image_shape(self.job, self.encoding)
-        note_ids(self.job, self.encoding, raw)
+        note_columns(self.job, self.encoding, raw)
         self.head = FirstRows.of(self.survey, raw, np.random.default_rng([self.job.seed, 5]))
         kernel = self._kernel(self.encoding.transform(raw))
         mean = None if self.job.options.covers else CalibratedMean(self.job.options.sample)

@@ -2,7 +2,7 @@
 
 from protosieve.preprocess._build import BALANCES, OnlyTextsError
 from protosieve.preprocess._cells import whole
-from protosieve.preprocess._columns import CYCLES
+from protosieve.preprocess._columns import CYCLES, TextColumn
 from protosieve.preprocess._differences import FirstRows, ratio_differs
 from protosieve.preprocess._embed import BATCH, EmbedError, check_shared, model_named
 from protosieve.preprocess._encoding import Encoding
@@ -28,6 +28,7 @@ __all__ = [
     "OnlyTextsError",
     "SpeltWords",
     "Survey",
+    "TextColumn",
     "TextFeatures",
     "check_shared",
     "is_named_like_id",
